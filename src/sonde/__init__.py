@@ -1,0 +1,62 @@
+"""Sonde finds good settings of an expensive black box in few evaluations, with nothing to tune on the tuner.
+
+Everything is imported on first use, so ``import sonde`` takes no time.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sonde.version import __version__
+
+if TYPE_CHECKING:
+    from sonde.api import Result as Result
+    from sonde.api import delete as delete
+    from sonde.api import load as load
+    from sonde.api import maximize as maximize
+    from sonde.api import minimize as minimize
+    from sonde.errors import SondeError as SondeError
+    from sonde.space import Bool as Bool
+    from sonde.space import Categorical as Categorical
+    from sonde.space import Float as Float
+    from sonde.space import Int as Int
+    from sonde.space import Space as Space
+    from sonde.strategies import Strategy as Strategy
+    from sonde.study import Study as Study
+    from sonde.trials import Evaluation as Evaluation
+    from sonde.trials import State as State
+    from sonde.trials import Trial as Trial
+
+_WHERE = {
+    "Bool": "sonde.space",
+    "Categorical": "sonde.space",
+    "Evaluation": "sonde.trials",
+    "Float": "sonde.space",
+    "Int": "sonde.space",
+    "Result": "sonde.api",
+    "SondeError": "sonde.errors",
+    "Space": "sonde.space",
+    "State": "sonde.trials",
+    "Strategy": "sonde.strategies",
+    "Study": "sonde.study",
+    "Trial": "sonde.trials",
+    "delete": "sonde.api",
+    "load": "sonde.api",
+    "maximize": "sonde.api",
+    "minimize": "sonde.api",
+}
+
+__all__ = ["__version__", *_WHERE]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'sonde' has no attribute {name!r}")
+    value = getattr(import_module(_WHERE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

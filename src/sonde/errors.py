@@ -1,0 +1,102 @@
+"""Every error Sonde raises on purpose.
+
+::
+
+    SondeError
+    ├── OptionError            an argument is out of range or of the wrong kind      (ValueError)
+    ├── SpaceError             a space is ill-defined                               (ValueError)
+    ├── ConfigurationError     a configuration does not belong to its space         (ValueError)
+    ├── InfeasibleSpace        no configuration meeting the constraints was found
+    ├── SpaceExhausted         every configuration of a finite space has been tried
+    ├── EvaluationError        a result cannot be read                              (ValueError)
+    ├── TrialError
+    │   ├── UnknownTrial       there is no trial with that number                   (LookupError)
+    │   ├── IllegalTransition  the trial's state does not allow that
+    │   ├── ConflictingResult  the trial was told another result before
+    │   └── NoResult           no trial has a usable result yet                     (LookupError)
+    ├── StudyError
+    │   ├── StudyNotFound                                                           (LookupError)
+    │   ├── StudyExists
+    │   └── StudyMismatch      a study of that name exists with other settings
+    ├── StorageError           the database cannot be used
+    └── MissingExtra           an optional package is not installed                 (ImportError)
+
+A message says what came, what was expected, and what to do next.
+"""
+
+from __future__ import annotations
+
+
+class SondeError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class OptionError(SondeError, ValueError):
+    """An argument is out of range or of the wrong kind."""
+
+
+class SpaceError(SondeError, ValueError):
+    """A space is ill-defined."""
+
+
+class ConfigurationError(SondeError, ValueError):
+    """A configuration does not belong to its space."""
+
+
+class InfeasibleSpace(SondeError):
+    """No configuration meeting the constraints was found."""
+
+
+class SpaceExhausted(SondeError):
+    """Every configuration of a finite space has been tried."""
+
+
+class EvaluationError(SondeError, ValueError):
+    """A result cannot be read."""
+
+
+class TrialError(SondeError):
+    """Base of the errors about one trial."""
+
+
+class UnknownTrial(TrialError, LookupError):
+    """There is no trial with that number."""
+
+
+class IllegalTransition(TrialError):
+    """The trial's state does not allow that."""
+
+
+class ConflictingResult(TrialError):
+    """The trial was told another result before."""
+
+
+class NoResult(TrialError, LookupError):
+    """No trial has a usable result yet."""
+
+
+class StudyError(SondeError):
+    """Base of the errors about one study."""
+
+
+class StudyNotFound(StudyError, LookupError):
+    """The storage holds no study of that name."""
+
+
+class StudyExists(StudyError):
+    """The storage holds a study of that name already."""
+
+
+class StudyMismatch(StudyError):
+    """A study of that name exists with other settings."""
+
+
+class StorageError(SondeError):
+    """The database cannot be used."""
+
+
+class MissingExtra(SondeError, ImportError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed; get it with: pip install 'sonde[{extra}]'")

@@ -1,0 +1,70 @@
+"""What a worker does: run the objective on one trial and report.
+
+A task travels by cloudpickle, so that lambdas, closures and functions of a notebook work in any executor; it is packed
+once and unpacked once per process. In threads and in this process it is the objective itself.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import cloudpickle
+
+from sonde.errors import EvaluationError
+from sonde.trials import Evaluation, Trial
+from sonde.trials.outcome import real
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a trial: a result, or an error with the exception behind it."""
+
+    result: float | Evaluation | None = None
+    error: str | None = None
+    exception: BaseException | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Task:
+    """The objective, ready to be sent."""
+
+    def __init__(self, objective: Callable[[Trial], Any]) -> None:
+        self._objective = objective
+
+    def __call__(self, trial: Trial) -> Report:
+        """Run the objective; whatever an objective may do wrong comes back as a report."""
+        try:
+            returned = self._objective(trial)
+            result = returned if isinstance(returned, Evaluation) else real(returned, "the objective's return value")
+            return Report(result, attributes=dict(trial.attributes))
+        except EvaluationError as error:
+            return Report(error=str(error), exception=error, attributes=dict(trial.attributes))
+        except Exception as error:
+            text = "".join(traceback.format_exception(error)).rstrip()
+            return Report(error=text, exception=_portable(error), attributes=dict(trial.attributes))
+
+    @cached_property
+    def _packed(self) -> bytes:
+        packed: bytes = cloudpickle.dumps(self._objective)
+        return packed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpack, (self._packed,)
+
+
+@lru_cache(maxsize=4)
+def _unpack(packed: bytes) -> Task:
+    return Task(cloudpickle.loads(packed))
+
+
+def _portable(error: Exception) -> Exception:
+    """Return the exception if it survives the way between processes, else one that says the same."""
+    try:
+        cloudpickle.loads(cloudpickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error

@@ -1,0 +1,119 @@
+"""The one codec: configuration <-> row of numbers <-> point of the unit cube with an activity mask.
+
+Symbols: d parameters, n rows. ``rows`` is (n, d): numbers on the parameters' axes, NaN where inactive. ``units`` is
+(n, d) in [0, 1], with ``IDLE`` where inactive, so that what does not matter is constant. ``active`` is (n, d) bool.
+
+Derivatives follow the chain rule through the scale x(u): dy/du = y'(x) x'(u), and
+d2y/du2 = x'(u)^T y''(x) x'(u) + diag(y'(x) x''(u)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.errors import ConfigurationError
+from sonde.space.conditions import Conditions
+from sonde.space.parameters import Parameter
+
+IDLE = 0.5
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class Codec:
+    """Translates configurations of one set of parameters."""
+
+    def __init__(self, parameters: Mapping[str, Parameter], conditions: Conditions) -> None:
+        self._parameters = dict(parameters)
+        self._conditions = conditions
+        self.axes = tuple(parameter.axis for parameter in parameters.values())
+
+    # configuration <-> row
+
+    def row(self, configuration: Mapping[str, Any]) -> Array:
+        """Check a configuration and return its row; errors name the parameter."""
+        for name in configuration:
+            if name not in self._parameters:
+                known = ", ".join(self._parameters)
+                raise ConfigurationError(f"there is no parameter {name!r}; the space has {known}")
+        row = np.full(len(self.axes), np.nan)
+        names = list(self._parameters)
+        for column in self._conditions.order:
+            name = names[column]
+            unmet = [rule for rule in self._conditions.of[column] if row[rule.parent] not in rule.numbers]
+            if unmet:
+                if name in configuration:
+                    raise ConfigurationError(
+                        f"parameter {name!r}: got {configuration[name]!r}, but it is inactive because of "
+                        f"{names[unmet[0].parent]!r}; leave it out"
+                    )
+                continue
+            if name not in configuration:
+                raise ConfigurationError(f"parameter {name!r} is missing; give a value for every active parameter")
+            try:
+                row[column] = self._parameters[name].number(configuration[name])
+            except ConfigurationError as error:
+                raise ConfigurationError(f"parameter {name!r}: {error}") from None
+        return row
+
+    def configuration(self, row: Array) -> dict[str, Any]:
+        """Return the configuration of a row: the active parameters, in the order of the space."""
+        pairs = zip(self._parameters.items(), row.tolist(), strict=True)
+        return {name: parameter.value(number) for (name, parameter), number in pairs if number == number}
+
+    # row <-> unit cube
+
+    def encode(self, rows: Array) -> tuple[Array, Mask]:
+        """Return units and activity of rows."""
+        active = ~np.isnan(rows)
+        units = np.full(rows.shape, IDLE)
+        for column, axis in enumerate(self.axes):
+            here = active[:, column]
+            units[here, column] = axis.to_unit(rows[here, column])
+        return units, active
+
+    def decode(self, units: Array) -> Array:
+        """Return the rows that points of the unit cube stand for (lattices snap, inactive entries become NaN)."""
+        rows = np.empty(units.shape)
+        for column, axis in enumerate(self.axes):
+            rows[:, column] = axis.from_unit(units[:, column])
+        if self._conditions.any:
+            rows[~self._conditions.activity(rows)] = np.nan
+        return rows
+
+    def snap(self, units: Array) -> tuple[Array, Mask]:
+        """Return the points of the lattice nearest to ``units``, with their activity."""
+        return self.encode(self.decode(units))
+
+    # derivatives
+
+    def slopes(self, rows: Array) -> Array:
+        """Return dx/du for every entry: NaN where inactive or without order (categories)."""
+        return self._scales(rows, "slope")
+
+    def curvatures(self, rows: Array) -> Array:
+        """Return d2x/du2 for every entry: NaN where inactive or without order (categories)."""
+        return self._scales(rows, "curvature")
+
+    def unit_gradients(self, rows: Array, gradients: Array) -> Array:
+        """Return gradients (n, d) in units of the cube from gradients in the parameters' own units."""
+        return gradients * self.slopes(rows)
+
+    def unit_hessians(self, rows: Array, gradients: Array, hessians: Array) -> Array:
+        """Return Hessians (n, d, d) in units of the cube; the gradient enters where the scale is curved."""
+        slopes, curvatures = self.slopes(rows), self.curvatures(rows)
+        bent = np.where(curvatures == 0, 0.0, gradients * curvatures)
+        diagonal = np.eye(rows.shape[1], dtype=bool)
+        return slopes[:, :, None] * hessians * slopes[:, None, :] + np.where(diagonal, bent[:, :, None], 0.0)
+
+    def _scales(self, rows: Array, name: str) -> Array:
+        result = np.full(rows.shape, np.nan)
+        for column, parameter in enumerate(self._parameters.values()):
+            if parameter.ordered:
+                result[:, column] = getattr(parameter.axis, name)(rows[:, column])
+        return result

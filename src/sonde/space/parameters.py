@@ -1,0 +1,263 @@
+"""The four kinds of parameter: what a user writes, and how its values stand on an axis.
+
+``when`` makes a parameter conditional: ``when={"model": "svm"}``, ``when={"layers": [2, 3], "bias": True}``. It is
+active where every named parameter is active and has that value, or one of those values.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from sonde.errors import ConfigurationError, SpaceError
+from sonde.space import choices as choice_json
+from sonde.space.axis import MAX_LOG_POINTS, MAX_POINTS, Axis
+
+
+class Parameter(ABC):
+    """A set of values on one axis. ``number`` and ``value`` are inverse to each other."""
+
+    when: Mapping[str, Any] | None
+
+    @property
+    @abstractmethod
+    def axis(self) -> Axis:
+        """The numeric axis the values stand on."""
+
+    @property
+    @abstractmethod
+    def ordered(self) -> bool:
+        """Whether the axis means something: numbers yes, categories no."""
+
+    @abstractmethod
+    def number(self, value: Any) -> float:
+        """Return the value's number on the axis, or raise ``ConfigurationError`` saying what was expected."""
+
+    @abstractmethod
+    def value(self, number: float) -> Any:
+        """Return the value at a number of the axis."""
+
+    @property
+    def size(self) -> float:
+        """How many values there are (``math.inf`` for a continuous range)."""
+        return self.axis.size
+
+    def __contains__(self, value: Any) -> bool:
+        try:
+            self.number(value)
+        except ConfigurationError:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Float(Parameter):
+    """A real number in [low, high]; ``log=True`` for a logarithmic scale, ``step`` for low, low + step, ..."""
+
+    low: float
+    high: float
+    log: bool = field(default=False, kw_only=True)
+    step: float | None = field(default=None, kw_only=True)
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "step"):
+            _freeze(self, name, _real(getattr(self, name), f"Float: {name}", optional=name == "step"))
+        _check_range(self)
+
+    @cached_property
+    def axis(self) -> Axis:
+        """The numeric axis the values stand on."""
+        return Axis(self.low, self.high, self.log, self.step)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the axis means something."""
+        return True
+
+    def number(self, value: Any) -> float:
+        """Return the value as a float."""
+        number = _as_float(value)
+        if number is None or not self.axis.contains(number):
+            raise ConfigurationError(f"got {value!r}, expected {_describe(self, 'a number')}")
+        return number if self.axis.continuous else float(self.axis.snap(number))
+
+    def value(self, number: float) -> float:
+        """Return the number itself."""
+        return float(number)
+
+
+@dataclass(frozen=True)
+class Int(Parameter):
+    """A whole number in [low, high]; ``log=True`` for a logarithmic scale, ``step`` for low, low + step, ..."""
+
+    low: int
+    high: int
+    log: bool = field(default=False, kw_only=True)
+    step: int = field(default=1, kw_only=True)
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "step"):
+            _freeze(self, name, _whole(getattr(self, name), f"Int: {name}"))
+        _check_range(self)
+
+    @cached_property
+    def axis(self) -> Axis:
+        """The numeric axis the values stand on."""
+        return Axis(float(self.low), float(self.high), self.log, float(self.step))
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the axis means something."""
+        return True
+
+    def number(self, value: Any) -> float:
+        """Return the value as a float; 3.0 counts as 3."""
+        number = _as_float(value)
+        if number is None or not number.is_integer() or not self.axis.contains(number):
+            raise ConfigurationError(f"got {value!r}, expected {_describe(self, 'a whole number')}")
+        return number
+
+    def value(self, number: float) -> int:
+        """Return the number as an int."""
+        return int(number)
+
+
+@dataclass(frozen=True)
+class Categorical(Parameter):
+    """One of several choices without order: strings, numbers, tuples, dicts, functions, ..."""
+
+    choices: Sequence[Any]
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.choices, str) or not hasattr(self.choices, "__iter__"):
+            raise SpaceError(f"Categorical: choices must be a list of values, got {self.choices!r}")
+        _freeze(self, "choices", tuple(self.choices))
+        if not self.choices:
+            raise SpaceError("Categorical: choices is empty; give at least one value")
+        for position, choice in enumerate(self.choices):
+            if isinstance(choice, float) and math.isnan(choice):
+                raise SpaceError("Categorical: nan is not equal to itself and cannot be a choice; use None")
+            if any(choice_json.same(choice, other) for other in self.choices[:position]):
+                raise SpaceError(f"Categorical: the choice {choice!r} is there twice")
+
+    @cached_property
+    def axis(self) -> Axis:
+        """The lattice 0, 1, ..., K - 1."""
+        return Axis(0.0, float(len(self.choices) - 1), step=1.0)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the axis means something."""
+        return False
+
+    def number(self, value: Any) -> float:
+        """Return the index of the choice; one of the same type goes before one that is merely equal."""
+        for index, choice in enumerate(self.choices):
+            if choice is value or choice_json.same(choice, value):
+                return float(index)
+        for index, choice in enumerate(self.choices):
+            if _equal(choice, value):
+                return float(index)
+        listed = ", ".join(map(repr, self.choices[:10])) + (", ..." if len(self.choices) > 10 else "")
+        raise ConfigurationError(f"got {value!r}, expected one of {listed}")
+
+    def value(self, number: float) -> Any:
+        """Return the choice of that index."""
+        return self.choices[int(number)]
+
+
+@dataclass(frozen=True)
+class Bool(Parameter):
+    """False or True."""
+
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+
+    @cached_property
+    def axis(self) -> Axis:
+        """The lattice 0, 1."""
+        return Axis(0.0, 1.0, step=1.0)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the axis means something."""
+        return False
+
+    def number(self, value: Any) -> float:
+        """Return 0 or 1."""
+        if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+            return float(value)
+        if isinstance(value, numbers.Integral) and value in (0, 1):
+            return float(value)
+        raise ConfigurationError(f"got {value!r}, expected True or False")
+
+    def value(self, number: float) -> bool:
+        """Return the number as a bool."""
+        return bool(number)
+
+
+def _freeze(parameter: Parameter, name: str, value: Any) -> None:
+    object.__setattr__(parameter, name, value)
+
+
+def _as_float(value: Any) -> float | None:
+    """Return a real number as a float; None for everything else, bools and strings included."""
+    if isinstance(value, bool | str | bytes) or type(value).__name__ in ("bool_", "bool"):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _real(value: Any, what: str, *, optional: bool = False) -> float | None:
+    if value is None and optional:
+        return None
+    number = _as_float(value)
+    if number is None or not math.isfinite(number):
+        raise SpaceError(f"{what} must be a finite number, got {value!r}")
+    return number
+
+
+def _whole(value: Any, what: str) -> int:
+    number = _as_float(value)
+    if number is None or not number.is_integer():
+        raise SpaceError(f"{what} must be a whole number, got {value!r}")
+    return int(value)
+
+
+def _check_range(parameter: Float | Int) -> None:
+    kind, low, high, step = type(parameter).__name__, parameter.low, parameter.high, parameter.step
+    if not isinstance(parameter.log, bool):
+        raise SpaceError(f"{kind}: log must be True or False, got {parameter.log!r}")
+    if low > high:
+        raise SpaceError(f"{kind}: low={low!r} is above high={high!r}; swap them")
+    if math.isinf(float(high) - float(low)):
+        raise SpaceError(f"{kind}: the range {low!r}..{high!r} is wider than a float can hold; use log=True or less")
+    if parameter.log and low <= 0:
+        raise SpaceError(f"{kind}: a log scale needs low > 0, got low={low!r}")
+    if step is not None and step <= 0:
+        raise SpaceError(f"{kind}: step must be positive, got {step!r}")
+    limit = MAX_LOG_POINTS if parameter.log else MAX_POINTS
+    if not parameter.axis.continuous and (parameter.axis.size > limit or max(abs(low), abs(high)) > 2**53 * (step or 1)):
+        raise SpaceError(f"{kind}: {low!r}..{high!r} in steps of {step!r} are more values than a float can tell apart; "
+                         "use a larger step, a smaller range, or a Float without step")
+
+
+def _describe(parameter: Float | Int, what: str) -> str:
+    lattice = "" if parameter.step in (None, 1) else f" in steps of {parameter.step!r}"
+    return f"{what} from {parameter.low!r} to {parameter.high!r}{lattice}"
+
+
+def _equal(left: Any, right: Any) -> bool:
+    try:
+        return bool(left == right)
+    except (TypeError, ValueError):
+        return False

@@ -1,0 +1,104 @@
+"""Spaces as data: the versioned JSON that is stored with a study, which is also the layout of a TOML space file.
+
+::
+
+    {"version": 1,
+     "parameters": {"lr": {"type": "float", "low": 1e-05, "high": 0.1, "log": true},
+                    "layers": {"type": "int", "low": 1, "high": 8, "when": {"model": ["mlp"]}},
+                    "model": {"type": "categorical", "choices": ["mlp", "svm"]},
+                    "bias": {"type": "bool"}},
+     "where": ["layers <= 4", {"function": "__main__.<lambda>"}]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sonde.errors import SondeError, SpaceError
+from sonde.space import choices
+from sonde.space.constraints import Constraint
+from sonde.space.parameters import Bool, Categorical, Float, Int, Parameter
+
+VERSION = 1
+_TYPES: dict[str, type[Parameter]] = {"float": Float, "int": Int, "categorical": Categorical, "bool": Bool}
+_FIELDS = {"float": ("low", "high", "log", "step"), "int": ("low", "high", "log", "step"), "categorical": ("choices",),
+           "bool": ()}  # fmt: skip
+_DEFAULTS: dict[str, Any] = {"log": False, "step": None}
+
+
+def dump(parameters: Mapping[str, Parameter], constraints: Iterable[Constraint]) -> dict[str, Any]:
+    """Return parameters and constraints as JSON-able data."""
+    data: dict[str, Any] = {
+        "version": VERSION,
+        "parameters": {name: _parameter_data(parameter) for name, parameter in parameters.items()},
+    }
+    where = [_constraint_data(constraint) for constraint in constraints]
+    return data | {"where": where} if where else data
+
+
+def parse(data: Any) -> tuple[dict[str, Parameter], tuple[Constraint, ...]]:
+    """Return what ``dump`` wrote, or what a person wrote in the same layout."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("parameters"), Mapping):
+        raise SpaceError("a space file has a table 'parameters' with one entry for each parameter")
+    if data.get("version", VERSION) != VERSION:
+        raise SpaceError(f"the space has format version {data['version']!r}; this Sonde reads {VERSION}: upgrade it")
+    unknown = set(data) - {"version", "parameters", "where"}
+    if unknown:
+        raise SpaceError(f"a space file has 'parameters' and 'where', not {min(unknown)!r}")
+    parameters = {name: _parameter(name, entry) for name, entry in data["parameters"].items()}
+    where = _listed(data.get("where", []))
+    return parameters, tuple(_constraint(entry, tuple(parameters)) for entry in where)
+
+
+def _parameter_data(parameter: Parameter) -> dict[str, Any]:
+    kind = type(parameter).__name__.lower()
+    data: dict[str, Any] = {"type": kind}
+    for field in _FIELDS[kind]:
+        value = getattr(parameter, field)
+        if field == "choices":
+            value = [choices.to_json(choice) for choice in value]
+        if field not in _DEFAULTS or value != _DEFAULTS[field]:
+            data[field] = value
+    if parameter.when:
+        data["when"] = {parent: choices.to_json(_plain(wanted)) for parent, wanted in parameter.when.items()}
+    return data
+
+
+def _parameter(name: str, data: Any) -> Parameter:
+    kind = data.get("type") if isinstance(data, Mapping) else None
+    if kind not in _TYPES:
+        raise SpaceError(f"parameter {name!r}: type must be one of {', '.join(_TYPES)}, got {kind!r}")
+    unknown = set(data) - set(_FIELDS[kind]) - {"type", "when"}
+    if unknown:
+        raise SpaceError(f"parameter {name!r}: {min(unknown)!r} is not a field of {kind}; known: {_FIELDS[kind]}")
+    fields = {key: value for key, value in data.items() if key != "type"}
+    if "choices" in fields:
+        fields["choices"] = [choices.from_json(choice) for choice in _listed(fields["choices"])]
+    if fields.get("when"):
+        fields["when"] = {parent: choices.from_json(wanted) for parent, wanted in fields["when"].items()}
+    try:
+        return _TYPES[kind](**fields)
+    except (TypeError, SondeError) as error:
+        raise SpaceError(f"parameter {name!r}: {error}") from None
+
+
+def _plain(wanted: Any) -> Any:
+    """Sets and ranges have no JSON of their own and mean the list of their values, in a fixed order."""
+    return sorted(wanted, key=repr) if isinstance(wanted, set | frozenset | range) else wanted
+
+
+def _constraint_data(constraint: Constraint) -> Any:
+    return constraint.predicate if isinstance(constraint.predicate, str) else {"function": constraint.name}
+
+
+def _constraint(data: Any, names: tuple[str, ...]) -> Constraint:
+    if isinstance(data, Mapping) and "function" in data:
+        return Constraint(None, data["function"])
+    return Constraint.of(data, names)
+
+
+def _listed(value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise SpaceError(f"expected a list, got {value!r}")
+    return list(value)

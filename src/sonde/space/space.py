@@ -1,0 +1,174 @@
+"""The space: named parameters, their conditions, and what the user knows to be impossible."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.errors import ConfigurationError, SpaceError
+from sonde.space import schema
+from sonde.space.codec import Codec
+from sonde.space.conditions import resolve
+from sonde.space.constraints import Constraint
+from sonde.space.parameters import Parameter
+
+Configuration: TypeAlias = dict[str, Any]
+
+
+class Space:
+    """A set of named parameters.
+
+    >>> import sonde
+    >>> space = sonde.Space(lr=sonde.Float(1e-5, 1e-1, log=True), layers=sonde.Int(1, 8))
+    >>> {"lr": 1e-3, "layers": 2} in space
+    True
+
+    Names that are not Python identifiers go in a dict: ``Space({"batch-size": Int(1, 512)})``.
+    """
+
+    def __init__(
+        self, parameters: Mapping[str, Parameter] | None = None, /, **named: Parameter
+    ) -> None:
+        if parameters is not None and not isinstance(parameters, Mapping):
+            raise SpaceError(f"Space takes a dict of parameters, got {type(parameters).__name__}")
+        twice = set(parameters or {}) & set(named)
+        if twice:
+            raise SpaceError(f"parameter {min(twice)!r} is given twice")
+        self.parameters: Mapping[str, Parameter] = dict(parameters or {}) | named
+        self.constraints: tuple[Constraint, ...] = ()
+        _check_parameters(self.parameters)
+        self._conditions = resolve(self.parameters)
+        self.codec = Codec(self.parameters, self._conditions)
+
+    def where(self, predicate: str | Callable[[Mapping[str, Any]], Any]) -> Space:
+        """Return this space restricted to the configurations that meet a predicate.
+
+        ``predicate`` is an expression such as ``"a + b <= 100"`` (stored with a study) or a function of the
+        configuration (not stored: pass the space again to continue the study).
+        """
+        return self._with_constraints((*self.constraints, Constraint.of(predicate, self.names)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters' names, in order."""
+        return tuple(self.parameters)
+
+    @property
+    def size(self) -> float:
+        """Number of configurations (an int, or ``math.inf``); ``where`` may leave fewer."""
+        return self._conditions.count([parameter.size for parameter in self.parameters.values()])
+
+    @property
+    def finite(self) -> bool:
+        """Whether there are finitely many configurations."""
+        return self.size != math.inf
+
+    def validate(self, configuration: Mapping[str, Any]) -> Configuration:
+        """Return the configuration with canonical values, or raise ``ConfigurationError`` naming the parameter."""
+        if not isinstance(configuration, Mapping):
+            raise ConfigurationError(f"expected a dict of parameters, got {configuration!r}")
+        checked = self.codec.configuration(self.codec.row(configuration))
+        for constraint in self.constraints:
+            if not constraint.holds(checked, self.names):
+                raise ConfigurationError(f"{checked} does not meet the constraint {constraint.name}")
+        return checked
+
+    def feasible(self, configuration: Mapping[str, Any]) -> bool:
+        """Whether a valid configuration meets every ``where``."""
+        return all(constraint.holds(configuration, self.names) for constraint in self.constraints)
+
+    def feasible_rows(self, rows: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which rows meet every ``where``."""
+        if not self.constraints:
+            return np.ones(len(rows), dtype=bool)
+        return np.array([self.feasible(self.codec.configuration(row)) for row in rows], dtype=bool)
+
+    def rows(self) -> Iterator[NDArray[np.float64]]:
+        """Go through the rows of a finite space, in order."""
+        if not self.finite:
+            raise SpaceError("the space is continuous; its configurations cannot be listed")
+        yield from self._extend(0, np.full(len(self.parameters), np.nan))
+
+    def configurations(self) -> Iterator[Configuration]:
+        """Go through the configurations of a finite space that meet every ``where``."""
+        for row in self.rows():
+            configuration = self.codec.configuration(row)
+            if self.feasible(configuration):
+                yield configuration
+
+    def to_json(self) -> str:
+        """Return the space as versioned JSON."""
+        return json.dumps(schema.dump(self.parameters, self.constraints))
+
+    @staticmethod
+    def from_json(text: str) -> Space:
+        """Return the space that ``to_json`` wrote."""
+        return Space.from_data(json.loads(text))
+
+    @staticmethod
+    def from_data(data: Any) -> Space:
+        """Return the space described by JSON-like data, such as a parsed TOML file (see ``sonde.space.schema``)."""
+        parameters, constraints = schema.parse(data)
+        return Space(parameters)._with_constraints(constraints)
+
+    def _extend(self, depth: int, row: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+        if depth == len(self._conditions.order):
+            yield row.copy()
+            return
+        column = self._conditions.order[depth]
+        if all(row[rule.parent] in rule.numbers for rule in self._conditions.of[column]):
+            for index in range(int(self.codec.axes[column].size)):
+                row[column] = self.codec.axes[column].point(index)
+                yield from self._extend(depth + 1, row)
+            row[column] = np.nan
+        else:
+            yield from self._extend(depth + 1, row)
+
+    def _with_constraints(self, constraints: tuple[Constraint, ...]) -> Space:
+        space = Space(self.parameters)
+        space.constraints = constraints
+        return space
+
+    def __getitem__(self, name: str) -> Parameter:
+        if name not in self.parameters:
+            raise SpaceError(f"there is no parameter {name!r}; the space has {', '.join(self.names)}")
+        return self.parameters[name]
+
+    def __contains__(self, configuration: object) -> bool:
+        try:
+            self.validate(configuration)  # type: ignore[arg-type]
+        except ConfigurationError:
+            return False
+        return True
+
+    def __len__(self) -> int:
+        return len(self.parameters)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Space):
+            return NotImplemented
+        return list(self.parameters.items()) == list(other.parameters.items()) and self.constraints == other.constraints
+
+    def __hash__(self) -> int:
+        return hash(self.names)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={parameter!r}" for name, parameter in self.parameters.items())
+        return f"Space({inside})" + "".join(f".where({constraint.name})" for constraint in self.constraints)
+
+
+def _check_parameters(parameters: Mapping[str, Parameter]) -> None:
+    if not parameters:
+        raise SpaceError("the space has no parameters; give at least one, e.g. Space(lr=Float(1e-5, 1e-1, log=True))")
+    for name, parameter in parameters.items():
+        if not isinstance(name, str) or not name:
+            raise SpaceError(f"a parameter's name must be a non-empty string, got {name!r}")
+        if not isinstance(parameter, Parameter):
+            raise SpaceError(
+                f"parameter {name!r}: expected Float, Int, Categorical or Bool, got {parameter!r}"
+            )

@@ -1,0 +1,11 @@
+"""Where studies live: one port, an in-memory reference and a SQL implementation (SQLite, PostgreSQL).
+
+``port`` states the contract; ``open_storage`` turns a URL into an implementation; ``sonde.testing.StorageContract`` is
+the suite that every implementation passes.
+"""
+
+from sonde.storage.memory import MemoryStorage
+from sonde.storage.opening import open_storage
+from sonde.storage.port import AskTurn, Storage, StudyHeader, StudySummary
+
+__all__ = ["AskTurn", "MemoryStorage", "Storage", "StudyHeader", "StudySummary", "open_storage"]

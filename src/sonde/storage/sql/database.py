@@ -1,0 +1,227 @@
+"""Connections and transactions, where SQLite and PostgreSQL differ.
+
+=================  ==========================================  ===========================================
+what               SQLite                                      PostgreSQL
+=================  ==========================================  ===========================================
+journal            WAL: readers never block writers            its own
+write transaction  BEGIN IMMEDIATE: one writer, others wait     locks the study's row
+durable write      synchronous=FULL: fsync at commit           synchronous_commit on
+other write        synchronous=NORMAL: no fsync                synchronous_commit off
+clock              this machine's                              the server's
+=================  ==========================================  ===========================================
+
+What passes by itself (a lock, a restarting server, too many clients) is tried again for ``PATIENCE`` seconds before the
+user hears of it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import time
+import weakref
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+
+from sonde.errors import MissingExtra, OptionError, StorageError
+
+PATIENCE = 60.0
+SCHEMA_VERSION = "0001"
+_VERSION = sa.table("sonde_version", sa.column("version_num"))
+_ADVISORY_LOCK = 0x50DE  # any number of our own
+
+T = TypeVar("T")
+
+
+class Database:
+    """An engine with the two kinds of transaction the storage needs."""
+
+    def __init__(self, url: str) -> None:
+        self._url = _checked(url)
+        self.sqlite = self._url.get_backend_name() == "sqlite"
+        self._engine = self._create_engine()
+        self._loose = self._engine.execution_options(sonde_write="loose")
+        self._durable = self._engine.execution_options(sonde_write="durable")
+        _forget_connections_after_fork(self._engine)
+        self._migrate()
+        self._clock_offset = 0.0 if self.sqlite else self._measure_clock_offset()
+
+    def now(self) -> float:
+        """Return the time by the database's clock."""
+        return time.time() + self._clock_offset
+
+    def read(self, work: Callable[[sa.Connection], T]) -> T:
+        """Run ``work`` in a read-only transaction: one consistent view."""
+        return self._patiently(self._engine, work)
+
+    def write(self, work: Callable[[sa.Connection], T], *, durable: bool) -> T:
+        """Run ``work`` in a write transaction; it may be run again from the start."""
+        return self._patiently(self._durable if durable else self._loose, work)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._engine.dispose()
+
+    def _patiently(self, engine: sa.Engine, work: Callable[[sa.Connection], T]) -> T:
+        deadline, pause = time.monotonic() + PATIENCE, 0.01
+        while True:
+            try:
+                with engine.begin() as connection:
+                    return work(connection)
+            except DBAPIError as error:
+                if not _passing(error):
+                    raise StorageError(f"the database {self._shown} refused: {_reason(error)}") from error
+                if time.monotonic() > deadline:
+                    raise StorageError(
+                        f"the database {self._shown} could not be used for {PATIENCE:.0f} s: {_reason(error)}; "
+                        "check that it is running and that no other program holds a lock on it"
+                    ) from error
+            time.sleep(pause * random.uniform(0.5, 1.5))
+            pause = min(2 * pause, 1.0)
+
+    def _create_engine(self) -> sa.Engine:
+        if not self.sqlite:
+            # Two connections are all a process needs: its own and the heartbeat's.
+            return _with_write_modes(sa.create_engine(self._url, pool_size=2, max_overflow=8, pool_pre_ping=True))
+        path = self._url.database
+        if path and path != ":memory:":
+            folder = Path(path).parent
+            if not folder.is_dir():
+                raise StorageError(f"the folder {str(folder)!r} for the database {path!r} does not exist; create it first")
+        engine = sa.create_engine(self._url, connect_args={"timeout": PATIENCE}, pool_size=2, max_overflow=8)
+        sa.event.listen(engine, "connect", _prepare_sqlite)
+        return _with_write_modes(engine)
+
+    # migrations
+
+    def _migrate(self) -> None:
+        """Bring the database to this code's schema; the first of several processes does it, the others wait."""
+        version = self.read(_version)
+        if version == SCHEMA_VERSION:
+            return
+        if self.sqlite:
+            self._enter_wal()
+        self.write(self._upgrade, durable=True)
+
+    def _upgrade(self, connection: sa.Connection) -> None:
+        if not self.sqlite:
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
+        version = _version(connection)
+        if version == SCHEMA_VERSION:
+            return
+        if version is not None and version > SCHEMA_VERSION:
+            raise StorageError(
+                f"the database {self._shown} has schema {version}, written by a newer Sonde than this one "
+                f"(schema {SCHEMA_VERSION}); upgrade with: pip install --upgrade sonde"
+            )
+        if version is None and sa.inspect(connection).has_table("studies"):
+            raise StorageError(f"the database {self._shown} has tables of another program; use a database of its own")
+        from alembic import command
+        from alembic.config import Config
+
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        config.set_main_option("path_separator", "os")
+        command.upgrade(config, "head")
+
+    def _enter_wal(self) -> None:
+        """Switch to WAL, a lasting property of the file; SQLite does not wait for locks here, so we do."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                with self._engine.connect() as connection:
+                    connection.connection.driver_connection.execute("PRAGMA journal_mode=WAL")  # type: ignore[union-attr]
+                return
+            except (sqlite3.OperationalError, OperationalError) as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise StorageError(f"the database {self._shown} cannot be opened: {error}") from error
+                time.sleep(0.05 * random.random())
+            except (sqlite3.DatabaseError, DBAPIError) as error:
+                raise StorageError(f"{self._shown} is not a SQLite database: {error}") from error
+
+    def _measure_clock_offset(self) -> float:
+        clock = sa.select(sa.extract("epoch", sa.func.clock_timestamp()))
+        return float(self.read(lambda connection: connection.execute(clock).scalar_one())) - time.time()
+
+    @property
+    def _shown(self) -> str:
+        return self._url.render_as_string(hide_password=True)
+
+
+def _checked(url: str) -> sa.URL:
+    try:
+        parsed = sa.make_url(url)
+    except (ArgumentError, ValueError) as error:
+        raise OptionError(f"storage {url!r} is not a database URL: {error}") from None
+    if parsed.get_backend_name() == "postgresql" and find_spec("psycopg") is None:
+        raise MissingExtra("psycopg", "postgres")
+    if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
+        raise OptionError("sqlite:///:memory: lives in one connection only; use storage=None for a study in memory")
+    return parsed
+
+
+def _version(connection: sa.Connection) -> str | None:
+    if not sa.inspect(connection).has_table("sonde_version"):
+        return None
+    return connection.execute(sa.select(_VERSION.c.version_num)).scalar()
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.isolation_level = None  # we begin transactions ourselves
+    connection.execute("PRAGMA foreign_keys=ON")
+
+
+def _with_write_modes(engine: sa.Engine) -> sa.Engine:
+    sa.event.listen(engine, "begin", _begin_sqlite if engine.dialect.name == "sqlite" else _begin_postgres)
+    return engine
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    mode = connection.get_execution_options().get("sonde_write")
+    execute = connection.connection.driver_connection.execute  # type: ignore[union-attr]
+    if mode is not None:
+        execute(f"PRAGMA synchronous={'FULL' if mode == 'durable' else 'NORMAL'}")
+    execute("BEGIN" if mode is None else "BEGIN IMMEDIATE")
+
+
+def _begin_postgres(connection: sa.Connection) -> None:
+    if connection.get_execution_options().get("sonde_write") == "loose":
+        connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
+
+
+def _passing(error: DBAPIError) -> bool:
+    """Whether trying again may help."""
+    if isinstance(error.orig, sqlite3.OperationalError):
+        return "locked" in str(error.orig) or "busy" in str(error.orig)
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:  # no connection at all, or it broke
+        return isinstance(error, OperationalError) and "too many clients" in str(error.orig) or error.connection_invalidated
+    return state[:2] in ("08", "40", "53", "57")  # connection, rollback, resources, operator intervention
+
+
+def _reason(error: DBAPIError) -> str:
+    return str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+
+
+_engines: weakref.WeakSet[sa.Engine] = weakref.WeakSet()
+
+
+def _forget_connections_after_fork(engine: sa.Engine) -> None:
+    """A forked child must not use its parent's connections; it opens its own."""
+    _engines.add(engine)
+
+
+def _forget_all() -> None:
+    for engine in _engines:
+        engine.dispose(close=False)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)
+

@@ -1,0 +1,1 @@
+"""Alembic migrations, run by ``sonde.storage.sql.database`` whenever a database is older than the code."""

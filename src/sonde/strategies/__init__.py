@@ -1,0 +1,10 @@
+"""A strategy is a function of history: ``suggest(space, history, count, key)``.
+
+Whatever it remembers is derived from the history and never the only copy. ``port`` is the interface, ``novelty`` keeps
+suggestions feasible and distinct, ``registry`` finds a strategy by name, ``auto`` chooses one.
+"""
+
+from sonde.strategies.port import Strategy
+from sonde.strategies.registry import resolve_strategy
+
+__all__ = ["Strategy", "resolve_strategy"]

@@ -1,0 +1,81 @@
+"""From proposals to suggestions: feasible, and never what was tried before.
+
+A proposal that breaks a ``where`` or repeats a lattice point is replaced by a random one that does not. A finite space
+that random draws cannot fill any more is listed, so it is used up to the last configuration.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.errors import InfeasibleSpace
+from sonde.sampling import Key
+from sonde.space import Space
+from sonde.trials import History
+
+Array = NDArray[np.float64]
+
+MAX_DRAWS = 20_000
+LISTED_AT_ONCE = 2**12  # a space this small is listed before any redraw
+LISTED_AT_ALL = 2**20
+
+_REDRAW, _PICK = 1, 2  # purposes of the key's streams
+
+
+def novel_rows(space: Space, history: History, units: Array, key: Key) -> Array:
+    """Return rows for proposed points of the unit cube, fewer only where the space is used up."""
+    rows: list[Array] = []
+    taken: set[bytes] = set()
+    for offset, proposal in enumerate(space.codec.decode(units)):
+        row: Array | None = proposal
+        if not _acceptable(proposal, space, history, taken):
+            row = _replacement(space, history, taken, key.at(offset))
+        if row is None:
+            break
+        taken.add(row.tobytes())
+        rows.append(row)
+    return np.array(rows).reshape(-1, len(space))
+
+
+def _acceptable(row: Array, space: Space, history: History, taken: set[bytes]) -> bool:
+    if history.contains(row) or row.tobytes() in taken:
+        return False
+    return not space.constraints or space.feasible(space.codec.configuration(row))
+
+
+def _replacement(space: Space, history: History, taken: set[bytes], key: Key) -> Array | None:
+    """Return a random acceptable row; None if every configuration was tried."""
+    if space.size > LISTED_AT_ONCE:
+        found = _redraw(space, history, taken, key)
+        if found is not None:
+            return found
+    if space.size <= LISTED_AT_ALL:
+        return _pick_listed(space, history, taken, key)
+    raise InfeasibleSpace(
+        f"no new configuration that meets the constraints was found in {MAX_DRAWS} draws; loosen "
+        f"{', '.join(constraint.name for constraint in space.constraints) or 'the space'}, or narrow the ranges to "
+        "where the constraints hold"
+    )
+
+
+def _redraw(space: Space, history: History, taken: set[bytes], key: Key) -> Array | None:
+    rng, drawn, block = key.rng(_REDRAW), 0, 16
+    while drawn < MAX_DRAWS:
+        for row in space.codec.decode(rng.random((block, len(space)))):
+            if _acceptable(row, space, history, taken):
+                return row
+        drawn, block = drawn + block, min(4 * block, 4096)
+    return None
+
+
+def _pick_listed(space: Space, history: History, taken: set[bytes], key: Key) -> Array | None:
+    feasible = [row for row in space.rows() if not space.constraints or space.feasible(space.codec.configuration(row))]
+    if not feasible:
+        raise InfeasibleSpace(
+            f"none of the {space.size:.0f} configurations meets {', '.join(rule.name for rule in space.constraints)}"
+        )
+    left = [row for row in feasible if not history.contains(row) and row.tobytes() not in taken]
+    if not left and history.noisy:
+        left = feasible  # under declared noise a repetition is information
+    return left[int(key.rng(_PICK).integers(len(left)))] if left else None

@@ -1,0 +1,76 @@
+"""Arguments of the public interface, checked in one place each with a message that says what to do."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import secrets
+from collections.abc import Iterable
+from typing import Any
+
+from sonde.errors import OptionError
+
+DIRECTIONS = ("minimize", "maximize")
+
+
+def count(value: Any, name: str, *, least: int = 1) -> int:
+    """Return a whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise OptionError(f"{name} must be a whole number, {least} or more, got {value!r}")
+    return int(value)
+
+
+def optional_count(value: Any, name: str) -> int | None:
+    """Return a positive whole number or None."""
+    return None if value is None else count(value, name)
+
+
+def seconds(value: Any, name: str) -> float | None:
+    """Return a positive number of seconds or None."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not value > 0 or math.isnan(value):
+        raise OptionError(f"{name} must be a positive number of seconds, or None, got {value!r}")
+    return float(value)
+
+
+def direction(value: Any) -> str:
+    """Return the direction."""
+    if value not in DIRECTIONS:
+        raise OptionError(f"direction must be 'minimize' or 'maximize', got {value!r}")
+    return str(value)
+
+
+def seed(value: Any) -> int:
+    """Return the seed; None draws one."""
+    if value is None:
+        return secrets.randbits(48)
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not 0 <= value < 2**63:
+        raise OptionError(f"seed must be a whole number from 0 to 2**63 - 1, or None, got {value!r}")
+    return int(value)
+
+
+def name(value: Any) -> str:
+    """Return the study's name; None makes one up."""
+    if value is None:
+        return f"study-{secrets.token_hex(4)}"
+    if not isinstance(value, str) or not value.strip() or "\0" in value or len(value) > 500:
+        raise OptionError(f"name must be a non-empty string of at most 500 characters, got {value!r}")
+    return value
+
+
+def exceptions(value: Any) -> tuple[type[BaseException], ...]:
+    """Return ``catch`` as a tuple of exception classes."""
+    classes = value if isinstance(value, tuple) else (value,)
+    if not all(isinstance(one, type) and issubclass(one, BaseException) for one in classes):
+        raise OptionError(f"catch must be an exception class or a tuple of them, got {value!r}")
+    return classes
+
+
+def callbacks(value: Any) -> list[Any]:
+    """Return the callbacks as a list."""
+    listed = list(value) if isinstance(value, Iterable) else [value] if value is not None else []
+    for callback in listed:
+        if not callable(callback):
+            raise OptionError(f"callbacks take (study, trial); {callback!r} cannot be called")
+    return listed

@@ -1,0 +1,75 @@
+"""A thread that keeps this process's claims alive: leases of its running trials, and its turn while it suggests.
+
+It runs only while there is something to keep, dies with the process, and so does every claim a little later.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from sonde.errors import SondeError
+from sonde.storage import Storage
+
+TURN = 20.0  # seconds: how long others wait for a suggester that vanished with its machine
+
+_log = logging.getLogger(__name__)
+
+
+class Heartbeat:
+    """Renews every third of the shortest claim."""
+
+    def __init__(self, storage: Storage, study: int, holder: str, lease: float | None) -> None:
+        self._storage, self._study, self._holder, self._lease = storage, study, holder, lease
+        self._interval = min(TURN, lease or TURN) / 3
+        self._condition = threading.Condition()
+        self._numbers: set[int] = set()
+        self._suggesting = False
+        self._thread: threading.Thread | None = None
+
+    def hold(self, numbers: list[int]) -> None:
+        """Keep the leases of these trials."""
+        if self._lease is not None:
+            with self._condition:
+                self._numbers.update(numbers)
+                self._start()
+
+    def drop(self, number: int) -> None:
+        """Stop keeping a lease."""
+        with self._condition:
+            self._numbers.discard(number)
+
+    def __enter__(self) -> None:
+        """Keep the turn."""
+        with self._condition:
+            self._suggesting = True
+            self._start()
+
+    def __exit__(self, *_: object) -> None:
+        """Stop keeping the turn."""
+        with self._condition:
+            self._suggesting = False
+
+    def _start(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._run, name="sonde-heartbeat", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            with self._condition:
+                self._condition.wait(self._interval)
+                numbers, suggesting = sorted(self._numbers), self._suggesting
+                if not numbers and not suggesting:
+                    self._thread = None
+                    return
+            try:
+                self._beat(numbers, suggesting)
+            except SondeError as error:
+                _log.warning("could not renew leases, will try again: %s", error)
+
+    def _beat(self, numbers: list[int], suggesting: bool) -> None:
+        if numbers and self._lease is not None:
+            self._storage.heartbeat(self._study, numbers, self._lease)
+        if suggesting:
+            self._storage.renew_turn(self._study, holder=self._holder, turn=TURN)

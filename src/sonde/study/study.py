@@ -1,0 +1,387 @@
+"""The study: ask, tell, best."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from sonde.errors import NoResult, OptionError, SpaceExhausted, StudyExists, StudyMismatch, StudyNotFound
+from sonde.execution import Executor
+from sonde.sampling import Key
+from sonde.space import Space
+from sonde.storage import Storage, StudyHeader, open_storage
+from sonde.strategies import Strategy, resolve_strategy
+from sonde.study import asking, checks, export
+from sonde.study.heartbeat import Heartbeat
+from sonde.study.loop import run_loop
+from sonde.trials import Evaluation, History, Outcome, State, Trial, failure, judge
+from sonde.trials.trial import pack_row, to_trial
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT_LEASE = 60.0
+
+
+class Study:
+    """A search over a space: asks a strategy for trials and keeps what is told.
+
+    Parameters
+    ----------
+    space
+        What to search.
+    direction
+        ``"minimize"`` or ``"maximize"``.
+    storage
+        ``"sqlite:///runs.db"``, ``"runs.db"``, ``"postgresql://user@host/database"``, or None for memory.
+    name
+        The same name in the same storage resumes the study.
+    seed
+        Same seed, same tells in the same order: same suggestions.
+    strategy
+        ``"auto"``, ``"sobol"``, ``"random"``, or a strategy object.
+    lease
+        Seconds after which a trial of a process that vanished is offered again; a living process renews it.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        direction: str = "minimize",
+        storage: str | os.PathLike[str] | Storage | None = None,
+        name: str | None = None,
+        seed: int | None = None,
+        strategy: str | Strategy = "auto",
+        lease: float = DEFAULT_LEASE,
+    ) -> None:
+        if not isinstance(space, Space):
+            raise OptionError(f"space must be a sonde.Space, got {type(space).__name__}")
+        self._strategy = resolve_strategy(strategy)
+        opened = open_storage(storage)
+        wanted = StudyHeader(
+            checks.name(name), space.to_json(), checks.direction(direction), checks.seed(seed), self._strategy.name
+        )
+        self._attach(opened, _create_or_find(opened, wanted, seed_given=seed is not None), space, lease)
+
+    @classmethod
+    def load(
+        cls,
+        storage: str | os.PathLike[str] | Storage,
+        name: str,
+        *,
+        strategy: str | Strategy | None = None,
+        lease: float = DEFAULT_LEASE,
+    ) -> Study:
+        """Open a study that exists; the space comes from the storage."""
+        opened = open_storage(storage)
+        header = opened.find_study(checks.name(name))
+        study = cls.__new__(cls)
+        study._strategy = resolve_strategy(strategy or header.strategy)
+        study._attach(opened, header, Space.from_json(header.space), lease)
+        return study
+
+    def _attach(self, storage: Storage, header: StudyHeader, space: Space, lease: float) -> None:
+        self.space = space
+        self.storage = storage
+        self._header = header
+        # A study in memory dies with its process: there is nobody to take over its trials.
+        self._lease = None if storage.url is None else checks.seconds(lease, "lease")
+        self._holder = asking.new_holder()
+        self._heartbeat = Heartbeat(storage, header.key, self._holder, self._lease)
+        self._history = History(space, 1.0 if header.direction == "minimize" else -1.0)
+        self._trials: list[Trial] = []
+        self._trials_revision = 0
+        self._lock = threading.RLock()
+        self._stopping = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.storage.url is None:
+            raise OptionError("a study in memory cannot be sent to another process; give it a storage")
+        return {"storage": self.storage, "header": self._header, "space": self.space, "strategy": self._strategy,
+                "lease": self._lease}  # fmt: skip
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._strategy = state["strategy"]
+        self._attach(state["storage"], state["header"], state["space"], state["lease"])
+
+    def __repr__(self) -> str:
+        return f"<Study {self.name!r}: {self.direction}, {len(self.space)} parameters, {len(self.history)} trials>"
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return self._header.name
+
+    @property
+    def direction(self) -> str:
+        """``"minimize"`` or ``"maximize"``."""
+        return self._header.direction
+
+    @property
+    def seed(self) -> int:
+        """The seed, given or drawn when the study was created."""
+        return self._header.seed
+
+    # asking
+
+    @overload
+    def ask(self, count: None = None, *, lease: float | None = ...) -> Trial: ...
+    @overload
+    def ask(self, count: int, *, lease: float | None = ...) -> list[Trial]: ...
+
+    def ask(self, count: int | None = None, *, lease: float | None = -1.0) -> Trial | list[Trial]:
+        """Return the next trial to run, or a list of ``count`` chosen jointly.
+
+        ``lease=None`` lets them run forever, for results that another process will tell.
+        """
+        wanted = 1 if count is None else checks.count(count, "count")
+        trials = self._ask(wanted, lease=self._lease if lease == -1.0 else checks.seconds(lease, "lease"))
+        if not trials:
+            raise SpaceExhausted(f"all {self.space.size:.0f} configurations of the space have been tried")
+        return trials[0] if count is None else trials
+
+    def _ask(self, count: int, *, lease: float | None, limit: int | None = None) -> list[Trial]:
+        with self._lock:
+            records = asking.ask(
+                self.storage, self._header.key, count, self._suggest, holder=self._holder,
+                heartbeat=self._heartbeat, lease=lease, limit=limit,
+            )  # fmt: skip
+            if lease is not None and lease == self._lease:
+                self._heartbeat.hold([record.number for record in records])
+            return [to_trial(record, self.space) for record in records]
+
+    def _suggest(self, count: int, number: int) -> list[bytes]:
+        rows = self._strategy.suggest(self.space, self.history, count, Key(self.seed, number))
+        return [pack_row(row) for row in rows]
+
+    def enqueue(self, params: Mapping[str, Any], *, attributes: Mapping[str, Any] | None = None) -> int:
+        """Queue a configuration to be tried next, before any suggestion; return its trial's number."""
+        row = self._row(params)
+        return self.storage.enqueue(self._header.key, [row], attributes or {})[0]
+
+    def cancel(self, trial: Trial | int) -> None:
+        """Cancel a waiting or running trial."""
+        number = _number(trial)
+        self._heartbeat.drop(number)
+        self.storage.cancel(self._header.key, [number])
+
+    # telling
+
+    def tell(
+        self,
+        trial: Trial | int,
+        value: float | Evaluation | None = None,
+        *,
+        gradient: Any = None,
+        hessian: Any = None,
+        noise: float | None = None,
+        constraints: Mapping[str, float] | None = None,
+        failed: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Trial:
+        """Record the result of a trial; it is on disk when this returns.
+
+        Give a value (and what else is known, as in ``sonde.Evaluation``), or ``failed="why"``. NaN and inf count as failed.
+        The same result may be told again; another one raises ``ConflictingResult``.
+        """
+        extras = {"gradient": gradient, "hessian": hessian, "noise": noise, "constraints": constraints}
+        outcome = self._outcome(value, failed, {name: given for name, given in extras.items() if given is not None})
+        told = attributes or (trial.attributes if isinstance(trial, Trial) else {})
+        return self._tell(_number(trial), outcome, told)
+
+    def _outcome(self, value: Any, failed: str | None, extras: dict[str, Any]) -> Outcome:
+        if failed is not None:
+            if value is not None or extras:
+                raise OptionError("tell takes a value or failed=, not both")
+            return failure(failed)
+        if value is None:
+            raise OptionError("tell needs a value, or failed='why it failed'")
+        if isinstance(value, Evaluation):
+            if extras:
+                raise OptionError(f"the Evaluation holds everything; leave out {', '.join(extras)}")
+            return judge(value, self.space)
+        return judge(Evaluation(value, **extras), self.space)
+
+    def _tell(self, number: int, outcome: Outcome, attributes: Mapping[str, Any]) -> Trial:
+        record = self.storage.tell(self._header.key, number, outcome, attributes)
+        self._heartbeat.drop(number)
+        return to_trial(record, self.space)
+
+    def add_trials(self, trials: Iterable[Mapping[str, Any]]) -> list[int]:
+        """Add results from elsewhere, any number at once, all or none; return their numbers.
+
+        Each is ``{"params": {...}, "value": 0.4}`` with, where known, ``gradient``, ``hessian``, ``noise``, ``constraints`` and
+        ``attributes``; or ``{"params": {...}, "failed": "why"}``.
+        """
+        checked = [self._finished(position, entry) for position, entry in enumerate(trials)]
+        return self.storage.add(self._header.key, checked) if checked else []
+
+    def _finished(self, position: int, entry: Mapping[str, Any]) -> tuple[bytes, Outcome, Mapping[str, Any]]:
+        known = {"params", "value", "failed", "gradient", "hessian", "noise", "constraints", "attributes"}
+        if not isinstance(entry, Mapping) or "params" not in entry or set(entry) - known:
+            raise OptionError(f"trials[{position}] must be a dict with params and value (or failed), got {entry!r}")
+        extras = {name: entry[name] for name in ("gradient", "hessian", "noise", "constraints") if name in entry}
+        try:
+            outcome = self._outcome(entry.get("value"), entry.get("failed"), extras)
+            return self._row(entry["params"]), outcome, entry.get("attributes") or {}
+        except ValueError as error:
+            raise type(error)(f"trials[{position}]: {error}") from None
+
+    def _row(self, params: Mapping[str, Any]) -> bytes:
+        return pack_row(self.space.codec.row(self.space.validate(params)))
+
+    # reading
+
+    @property
+    def history(self) -> History:
+        """All trials as arrays, up to date."""
+        with self._lock:
+            self._history.update(self.storage.changes(self._header.key, self._history.revision))
+            return self._history
+
+    @property
+    def trials(self) -> list[Trial]:
+        """All trials, by number."""
+        with self._lock:
+            self._trials_revision, records = self.storage.records(self._header.key, self._trials_revision)
+            for record in records:
+                self._trials[record.number : record.number + 1] = [to_trial(record, self.space)]
+            return list(self._trials)
+
+    def trial(self, number: int) -> Trial:
+        """Return one trial as it is now."""
+        return to_trial(self.storage.record(self._header.key, number), self.space)
+
+    @property
+    def best_trial(self) -> Trial:
+        """The completed trial with the best value that meets its measured constraints."""
+        history = self.history
+        number = history.best()
+        if number is None:
+            completed = history.count(State.COMPLETED)
+            why = f"none of {completed} completed trials meets its constraints" if completed else "no trial has completed"
+            raise NoResult(f"study {self.name!r} has no best trial yet: {why}")
+        return self.trial(number)
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        """The parameters of the best trial."""
+        return dict(self.best_trial.params)
+
+    @property
+    def best_value(self) -> float:
+        """The value of the best trial."""
+        value = self.best_trial.value
+        return float("nan") if value is None else value
+
+    def explain(self) -> str:
+        """Say which strategy suggests the next trial, and why."""
+        return f"{self._strategy.name}: {self._strategy.explain(self.space, self.history)}"
+
+    def dataframe(self) -> pd.DataFrame:
+        """Return all trials as a pandas DataFrame, one row each."""
+        return export.dataframe(self.trials, self.space)
+
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Write all trials to a file: CSV or JSON, by its ending."""
+        export.write(self.trials, self.space, path)
+
+    # running
+
+    def optimize(
+        self,
+        objective: Callable[[Trial], Any],
+        n_trials: int | None = None,
+        *,
+        total_trials: int | None = None,
+        timeout: float | None = None,
+        workers: int | None = None,
+        executor: Executor | None = None,
+        callbacks: Sequence[Callable[[Study, Trial], Any]] = (),
+        catch: type[BaseException] | tuple[type[BaseException], ...] = (Exception,),
+        progress: bool = True,
+    ) -> None:
+        """Run the objective on trial after trial.
+
+        Parameters
+        ----------
+        objective
+            Takes a trial (a Mapping of its parameters), returns a number or an ``Evaluation``. An exception, NaN or inf is a
+            failed trial with its reason kept, and the study goes on.
+        n_trials
+            How many trials this call runs.
+        total_trials
+            How many the study is to have in the end, counted over all processes: run again after a crash, it continues.
+        timeout
+            Seconds after which no new trial starts; running ones finish.
+        workers
+            Processes to run at once (1: in this process). With ``executor``, how many calls to have under way.
+        executor
+            Anything with ``submit(function, *args)`` instead of local processes.
+        callbacks
+            Called with (study, trial) after each result; ``study.stop()`` ends the loop.
+        catch
+            Exceptions of the objective that make a failed trial. Others do so too, and are raised: ``catch=()`` raises all.
+        progress
+            Show a progress bar (lines, where there is no terminal).
+        """
+        run_loop(
+            self,
+            objective,
+            n_trials=checks.optional_count(n_trials, "n_trials"),
+            total_trials=checks.optional_count(total_trials, "total_trials"),
+            timeout=checks.seconds(timeout, "timeout"),
+            workers=checks.optional_count(workers, "workers"),
+            executor=executor,
+            callbacks=checks.callbacks(callbacks),
+            catch=checks.exceptions(catch),
+            progress=progress,
+        )
+
+    def stop(self) -> None:
+        """End ``optimize`` when the running trials are done; for use in a callback."""
+        self._stopping = True
+
+    def release(self, trials: Sequence[Trial]) -> None:
+        """Give running trials back to the queue, for another process or a later run."""
+        for trial in trials:
+            self._heartbeat.drop(trial.number)
+        self.storage.release(self._header.key, [trial.number for trial in trials])
+
+
+def _create_or_find(storage: Storage, wanted: StudyHeader, *, seed_given: bool) -> StudyHeader:
+    """Resume the study of that name, or create it; another process may do so at the same moment."""
+    try:
+        return _matching(storage.find_study(wanted.name), wanted, seed_given)
+    except StudyNotFound:
+        pass
+    try:
+        return storage.create_study(wanted)
+    except StudyExists:
+        return _matching(storage.find_study(wanted.name), wanted, seed_given)
+
+
+def _matching(found: StudyHeader, wanted: StudyHeader, seed_given: bool) -> StudyHeader:
+    remedy = "use the same settings to resume it, another name, or sonde.delete(...) to start over"
+    if found.space != wanted.space:
+        raise StudyMismatch(
+            f"study {found.name!r} exists with another space; {remedy}.\n  stored: {found.space}\n  given:  {wanted.space}"
+        )
+    for field in ("direction", "seed") if seed_given else ("direction",):
+        stored, given = getattr(found, field), getattr(wanted, field)
+        if stored != given:
+            raise StudyMismatch(f"study {found.name!r} exists with {field}={stored!r}, not {given!r}; {remedy}")
+    return found
+
+
+def _number(trial: Trial | int) -> int:
+    if isinstance(trial, Trial):
+        return trial.number
+    if isinstance(trial, bool) or not isinstance(trial, int | np.integer):
+        raise OptionError(f"expected a Trial or its number, got {trial!r}")
+    return int(trial)

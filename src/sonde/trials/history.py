@@ -1,0 +1,218 @@
+"""All trials of a study as arrays: what a strategy sees.
+
+Symbols: n trials, d parameters. Row i of every array is trial number i: numbers are dense. Values are signed so that
+lower is better. Memory is linear in n; what nobody asks for (units, derivatives) is not computed.
+
+A history grows by ``update`` with the rows that changed, never by reading everything again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.space import Space
+from sonde.trials.outcome import unpack_gradient, unpack_hessian
+from sonde.trials.state import State
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_CODE = {state: code for code, state in enumerate(State)} | {state.value: code for code, state in enumerate(State)}
+
+
+class ChangedRow(NamedTuple):
+    """What changed of one trial: the columns a strategy needs."""
+
+    number: int
+    state: str
+    row: bytes
+    value: float | None
+    noise: float | None
+    gradient: bytes | None
+    hessian: bytes | None
+    constraints: Any
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The trials that changed since some revision, and the revision they bring the reader to."""
+
+    revision: int
+    rows: Sequence[tuple[Any, ...]]  # fields of ChangedRow, in that order
+
+
+@dataclass(frozen=True)
+class Points:
+    """Some trials: their numbers, rows, points of the unit cube and activity."""
+
+    numbers: NDArray[np.int64]
+    rows: Array
+    units: Array
+    active: Mask
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+class History:
+    """The columns of a study. Strategies read it and must not change it."""
+
+    def __init__(self, space: Space, sign: float = 1.0) -> None:
+        self.space = space
+        self.sign = sign
+        self.revision = 0
+        self._rows = _Column(len(space))
+        self._units = _Column(len(space))
+        self._states = _Column(1)
+        self._values = _Column(1)
+        self._noise = _Column(1)
+        self._violations = _Column(1)
+        self.gradients: dict[int, bytes] = {}
+        self.hessians: dict[int, bytes] = {}
+        self.constraints: dict[int, dict[str, float]] = {}
+        self._seen: set[bytes] | None = None  # packed rows; built when first asked for, kept up to date after
+
+    def update(self, changes: Changes) -> None:
+        """Take in what changed."""
+        self.revision = max(self.revision, changes.revision)
+        if not changes.rows:
+            return
+        numbers, states, rows, values, noise, gradients, hessians, constraints = zip(*changes.rows, strict=True)
+        index = np.array(numbers)
+        codes = np.array([_CODE[state] for state in states], dtype=float)
+        self._rows.put(index, np.frombuffer(b"".join(rows), dtype="<f8").reshape(len(index), -1))
+        self._states.put(index, codes[:, None])
+        self._values.put(index, self.sign * np.array(values, dtype=float)[:, None])
+        self._noise.put(index, np.array(noise, dtype=float)[:, None])
+        violations = [max(levels.values(), default=0.0) if levels else 0.0 for levels in constraints]
+        self._violations.put(index, np.array(violations)[:, None])
+        for column, told in ((self.gradients, gradients), (self.hessians, hessians), (self.constraints, constraints)):
+            column.update((number, item) for number, item in zip(numbers, told, strict=True) if item is not None)
+        if self._seen is not None:
+            self._seen.update(rows)
+        for name in ("completed", "pending", "failed"):
+            self.__dict__.pop(name, None)
+
+    def __len__(self) -> int:
+        return self._states.length
+
+    @property
+    def states(self) -> NDArray[np.int64]:
+        """Codes of the states, in the order of ``State``."""
+        return self._states.view[:, 0].astype(np.int64)
+
+    @property
+    def values(self) -> Array:
+        """Values, signed so that lower is better; NaN where there is none."""
+        return self._values.view[:, 0]
+
+    @property
+    def noise(self) -> Array:
+        """Told standard deviations; NaN where none was told."""
+        return self._noise.view[:, 0]
+
+    @property
+    def violations(self) -> Array:
+        """Largest measured constraint of each trial: feasible is at most zero."""
+        return self._violations.view[:, 0]
+
+    @property
+    def noisy(self) -> bool:
+        """Whether noise was declared."""
+        return bool(np.any(self.noise > 0))
+
+    @cached_property
+    def completed(self) -> Points:
+        """Trials with a value."""
+        return self._points([_CODE[State.COMPLETED]])
+
+    @cached_property
+    def pending(self) -> Points:
+        """Trials that will have a result: running, or waiting in the queue."""
+        return self._points([_CODE[State.WAITING], _CODE[State.RUNNING]])
+
+    @cached_property
+    def failed(self) -> Points:
+        """Trials that failed."""
+        return self._points([_CODE[State.FAILED]])
+
+    def count(self, *states: State) -> int:
+        """Return how many trials are in one of the states."""
+        return int(np.isin(self._states.view[:, 0], [_CODE[state] for state in states]).sum())
+
+    def best(self) -> int | None:
+        """Return the number of the best feasible completed trial, the earliest among equals."""
+        usable = (self._states.view[:, 0] == _CODE[State.COMPLETED]) & (self.violations <= 0)
+        if not usable.any():
+            return None
+        return int(np.argmin(np.where(usable, self.values, np.inf)))
+
+    def contains(self, row: Array) -> bool:
+        """Whether the lattice point was asked for before; a row with a continuous entry never was."""
+        if not self._lattice(row):
+            return False
+        if self._seen is None:
+            self._seen = {known.tobytes() for known in self._rows.view.astype("<f8")}
+        return row.astype("<f8").tobytes() in self._seen
+
+    def unit_gradients(self, numbers: NDArray[np.int64]) -> Array:
+        """Return told gradients (len(numbers), d) in units of the cube, lower is better, NaN where not told."""
+        gradients = self._told_gradients(numbers)
+        return self.space.codec.unit_gradients(self._rows.view[numbers], gradients)
+
+    def unit_hessians(self, numbers: NDArray[np.int64]) -> Array:
+        """Return told Hessians (len(numbers), d, d) in units of the cube, lower is better, NaN where not told."""
+        size = len(self.space)
+        missing = np.full((size, size), np.nan)
+        told = [unpack_hessian(self.hessians.get(number), size) for number in numbers.tolist()]
+        hessians = self.sign * np.array([missing if one is None else one for one in told]).reshape(-1, size, size)
+        return self.space.codec.unit_hessians(self._rows.view[numbers], self._told_gradients(numbers), hessians)
+
+    def _told_gradients(self, numbers: NDArray[np.int64]) -> Array:
+        missing = np.full(len(self.space), np.nan)
+        told = [unpack_gradient(self.gradients.get(number)) for number in numbers.tolist()]
+        return self.sign * np.array([missing if one is None else one for one in told]).reshape(-1, len(self.space))
+
+    def _points(self, codes: list[int]) -> Points:
+        self._encode()
+        chosen = np.flatnonzero(np.isin(self._states.view[:, 0], codes))
+        rows = self._rows.view[chosen]
+        return Points(chosen, rows, self._units.view[chosen], ~np.isnan(rows))
+
+    def _encode(self) -> None:
+        """Encode the rows that have come since the last time; a trial's configuration never changes."""
+        done, length = self._units.length, self._rows.length
+        if done < length:
+            units, _ = self.space.codec.encode(self._rows.view[done:])
+            self._units.put(np.arange(done, length), units)
+
+    def _lattice(self, row: Array) -> bool:
+        entries = zip(row.tolist(), self.space.codec.axes, strict=True)
+        return not any(axis.continuous and entry == entry for entry, axis in entries)
+
+
+class _Column:
+    """An (n, width) array that grows by doubling."""
+
+    def __init__(self, width: int) -> None:
+        self._data = np.full((16, width), np.nan)
+        self.length = 0
+
+    @property
+    def view(self) -> Array:
+        return self._data[: self.length]
+
+    def put(self, index: NDArray[np.int64], rows: Array) -> None:
+        length = max(self.length, int(index.max()) + 1)
+        if length > len(self._data):
+            grown = np.full((max(length, 2 * len(self._data)), self._data.shape[1]), np.nan)
+            grown[: self.length] = self.view
+            self._data = grown
+        self.length = length
+        self._data[index] = rows

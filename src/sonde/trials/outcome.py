@@ -1,0 +1,155 @@
+"""From what the user tells to what is stored: every number checked, derivatives packed.
+
+``judge`` is the only way in. A value that is not finite is a failure with its reason; a value that is not a number at
+all is an ``EvaluationError``.
+
+Packed derivatives are float64 in the order of the space, NaN where nothing is known: d numbers for a gradient, the
+d (d + 1) / 2 of the upper triangle, row by row, for a Hessian.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.errors import EvaluationError
+from sonde.space import Space
+from sonde.trials.evaluation import Evaluation
+from sonde.trials.state import State
+
+Array = NDArray[np.float64]
+
+MAX_ERROR_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A checked result. Two tells are the same result if their outcomes are equal."""
+
+    state: State
+    value: float | None = None
+    noise: float | None = None
+    gradient: bytes | None = None
+    hessian: bytes | None = None
+    constraints: Mapping[str, float] | None = None
+    error: str | None = None
+
+
+def failure(reason: Any) -> Outcome:
+    """Return a failed outcome; of a long reason (a traceback) the end is kept."""
+    text = str(reason).encode("utf-8", "replace").decode().replace("\0", "").strip() or "failed without a reason"
+    return Outcome(State.FAILED, error=text[-MAX_ERROR_CHARACTERS:])
+
+
+def judge(result: Any, space: Space) -> Outcome:
+    """Return the outcome of a number or ``Evaluation``."""
+    evaluation = result if isinstance(result, Evaluation) else Evaluation(result)
+    value = real(evaluation.value, "the value")
+    if not math.isfinite(value):
+        return failure(f"the value is {value}")
+    noise = None if evaluation.noise is None else real(evaluation.noise, "noise")
+    if noise is not None and not (math.isfinite(noise) and noise >= 0):
+        raise EvaluationError(f"noise is a standard deviation, zero or more, got {noise}")
+    constraints = _constraints(evaluation.constraints)
+    broken = [name for name, level in (constraints or {}).items() if not math.isfinite(level)]
+    if broken:
+        return failure(f"the constraint {broken[0]!r} is {constraints[broken[0]]}")  # type: ignore[index]
+    gradient = None if evaluation.gradient is None else _gradient(evaluation.gradient, space)
+    hessian = None if evaluation.hessian is None else _hessian(evaluation.hessian, space)
+    return Outcome(State.COMPLETED, value, noise, gradient, hessian, constraints)
+
+
+def real(value: Any, what: str) -> float:
+    """Return anything that is one real number as a float: Python, NumPy, JAX and PyTorch scalars."""
+    if isinstance(value, bool | str | bytes) or value is None:
+        raise EvaluationError(f"{what} must be a number, got {value!r}")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except Exception:
+        raise EvaluationError(f"{what} must be a number, got {type(value).__name__} {_short(value)}") from None
+
+
+def unpack_gradient(packed: bytes | None) -> Array | None:
+    """Return the d numbers of a packed gradient."""
+    return None if packed is None else np.frombuffer(packed, dtype="<f8")
+
+
+def unpack_hessian(packed: bytes | None, dimension: int) -> Array | None:
+    """Return the symmetric (d, d) matrix of a packed Hessian."""
+    if packed is None:
+        return None
+    matrix = np.empty((dimension, dimension))
+    upper = np.triu_indices(dimension)
+    matrix[upper] = np.frombuffer(packed, dtype="<f8")
+    matrix.T[upper] = matrix[upper]
+    return matrix
+
+
+def _gradient(gradient: Any, space: Space) -> bytes:
+    return _finite_or_missing(_by_name(gradient, space, "gradient")).astype("<f8").tobytes()
+
+
+def _hessian(hessian: Any, space: Space) -> bytes:
+    size = len(space)
+    if isinstance(hessian, Mapping):
+        matrix = np.full((size, size), np.nan)
+        for name, line in hessian.items():
+            matrix[_column(name, space, "hessian")] = _by_name(line, space, f"hessian[{name!r}]")
+        matrix = np.where(np.isnan(matrix), matrix.T, matrix)  # one half is enough
+    else:
+        matrix = _array(hessian, (size, size), "hessian")
+    scale = np.nanmax(np.abs(matrix), initial=0.0)
+    if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-9 * scale, equal_nan=True):
+        raise EvaluationError("hessian must be symmetric")
+    return _finite_or_missing(matrix)[np.triu_indices(size)].astype("<f8").tobytes()
+
+
+def _by_name(numbers: Any, space: Space, what: str) -> Array:
+    if not isinstance(numbers, Mapping):
+        return _array(numbers, (len(space),), what)
+    row = np.full(len(space), np.nan)
+    for name, number in numbers.items():
+        row[_column(name, space, what)] = real(number, f"{what}[{name!r}]")
+    return row
+
+
+def _array(numbers: Any, shape: tuple[int, ...], what: str) -> Array:
+    try:
+        array = np.asarray(numbers, dtype=float)
+    except (TypeError, ValueError):
+        raise EvaluationError(f"{what} must be numbers by parameter name, got {_short(numbers)}") from None
+    if array.shape != shape:
+        raise EvaluationError(f"{what} has shape {array.shape}, expected {shape}: one number for each parameter")
+    return array
+
+
+def _column(name: str, space: Space, what: str) -> int:
+    if name not in space.names:
+        raise EvaluationError(f"{what} names {name!r}; the parameters are {', '.join(space.names)}")
+    if not space[name].ordered:
+        raise EvaluationError(f"{what} names {name!r}, a parameter without order; leave it out")
+    return space.names.index(name)
+
+
+def _finite_or_missing(array: Array) -> Array:
+    return np.where(np.isfinite(array), array, np.nan)
+
+
+def _constraints(constraints: Any) -> dict[str, float] | None:
+    if constraints is None:
+        return None
+    if not isinstance(constraints, Mapping):
+        raise EvaluationError(f"constraints must be a dict of numbers by name, got {_short(constraints)}")
+    return {str(name): real(level, f"constraints[{name!r}]") for name, level in constraints.items()}
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
