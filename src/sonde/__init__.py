@@ -47,7 +47,7 @@ _WHERE = {
     "minimize": "sonde.api",
 }
 
-__all__ = ["__version__", *_WHERE]
+__all__ = ["__version__", *_WHERE]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:

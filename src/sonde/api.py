@@ -16,7 +16,7 @@ from sonde.trials import Trial
 
 @dataclass(frozen=True)
 class Result:
-    """What ``minimize`` and ``maximize`` return. ``x`` and ``fun`` are SciPy's names for the best parameters and value."""
+    """What ``minimize`` and ``maximize`` return; ``x`` and ``fun`` are SciPy's names for the best."""
 
     study: Study
     best_trial: Trial
@@ -47,7 +47,8 @@ class Result:
         return self.best_value
 
     def __repr__(self) -> str:
-        return f"Result(best_value={self.best_value!r}, best_params={self.best_params!r}, trials={len(self.study.history)})"
+        trials = len(self.study.history)
+        return f"Result(best_value={self.best_value!r}, best_params={self.best_params!r}, trials={trials})"
 
 
 def minimize(
@@ -64,8 +65,9 @@ def minimize(
 ) -> Result:
     """Find the parameters with the smallest value.
 
-    ``n_trials`` counts the whole study: with ``storage`` and ``name``, calling again after an interruption continues to that
-    number. ``options`` are those of ``Study.optimize``: ``timeout``, ``executor``, ``callbacks``, ``catch``, ``progress``.
+    ``n_trials`` counts the whole study: with ``storage`` and ``name``, calling again after an interruption
+    continues to that number. ``options`` are those of ``Study.optimize``: ``timeout``, ``executor``, ``callbacks``,
+    ``catch``, ``progress``.
     """
     study = Study(space, direction="minimize", storage=storage, name=name, seed=seed, strategy=strategy)
     return _run(study, objective, n_trials, workers, options)
@@ -99,7 +101,11 @@ def delete(storage: str | os.PathLike[str] | Storage, name: str) -> None:
 
 
 def _run(
-    study: Study, objective: Callable[[Trial], Any], n_trials: int | None, workers: int | None, options: dict[str, Any]
+    study: Study,
+    objective: Callable[[Trial], Any],
+    n_trials: int | None,
+    workers: int | None,
+    options: dict[str, Any],
 ) -> Result:
     study.optimize(objective, total_trials=n_trials, workers=workers, **options)
     return Result(study, study.best_trial)

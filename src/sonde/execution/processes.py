@@ -30,7 +30,7 @@ class Processes:
         """Start a call in an idle process (in the one that will be idle first, if none is)."""
         slot = next((i for i, future in enumerate(self._busy) if future is None or future.done()), 0)
         try:
-            future = self._pool(slot).submit(function, *arguments)
+            future: Future[Any] = self._pool(slot).submit(function, *arguments)
         except RuntimeError:  # its process died since: a fresh one takes over
             self._pools[slot] = None
             future = self._pool(slot).submit(function, *arguments)

@@ -1,11 +1,12 @@
 """The Sobol sequence, scrambled, at any index without going through the earlier ones.
 
-SciPy has one, but importing ``scipy.stats`` takes about a second, which would be most of the time to a first suggestion.
+SciPy has one, but importing ``scipy.stats`` takes about a second, which would be most of the time to a first
+suggestion.
 
-Direction numbers are those of Joe and Kuo (2008) for the first 1024 dimensions (``joe_kuo.npz``); further dimensions are
-plain random numbers. Scrambling is a random lower-triangular matrix over the bits (Matousek 1998) and a digital
-shift: every block of 2^k points starting at a multiple of 2^k keeps one point in each of 2^k equal intervals of every
-dimension.
+Direction numbers are those of Joe and Kuo (2008) for the first 1024 dimensions (``joe_kuo.npz``); further
+dimensions are plain random numbers. Scrambling is a random lower-triangular matrix over the bits (Matousek 1998)
+and a digital shift: every block of 2^k points starting at a multiple of 2^k keeps one point in each of 2^k equal
+intervals of every dimension.
 
 Symbols: d dimensions, B = 32 bits, most significant first.
 """
@@ -35,7 +36,7 @@ def sobol(start: int, count: int, dimension: int, *, seed: int | None = None) ->
         chosen = (gray >> np.uint32(bit)) & np.uint32(1)
         words ^= chosen[:, None] * directions[None, :, bit]
     half = 0.0 if seed is None else 0.5  # a scrambled point stands in the middle of its cell: never 0, never 1
-    points = (words + half) / 2.0**BITS
+    points = np.asarray((words + half) / 2.0**BITS, dtype=np.float64)
     missing = dimension - points.shape[1]
     if missing:
         extra = [np.random.default_rng([seed or 0, number, 1]).random(missing) for number in index.tolist()]
@@ -48,7 +49,10 @@ def _directions(dimension: int) -> tuple[Words, Words]:
     """Return direction numbers (d, B) and the zero shift (d,)."""
     with (files("sonde.sampling") / "joe_kuo.npz").open("rb") as file:
         table = np.load(file)
-        polynomials, initial = table["polynomials"][:dimension].tolist(), table["initial"][:dimension].tolist()
+        polynomials, initial = (
+            table["polynomials"][:dimension].tolist(),
+            table["initial"][:dimension].tolist(),
+        )
     words = [_direction_words(polynomial, start) for polynomial, start in zip(polynomials, initial, strict=True)]
     return np.array(words, dtype=np.uint32), np.zeros(len(words), dtype=np.uint32)
 

@@ -47,7 +47,7 @@ class Axis:
         # In decimal, as the user wrote the numbers: (0.3 - 0.1) / 0.1 is 2 and not 1.9999.
         return int((_decimal(self.high) - _decimal(self.low)) // _decimal(self.step)) + 1
 
-    @property
+    @cached_property
     def continuous(self) -> bool:
         """Whether the axis is not a lattice."""
         return self.size == math.inf
@@ -63,13 +63,14 @@ class Axis:
 
     def point(self, index: float) -> float:
         """Return the lattice point of that index."""
-        return float(self._points(np.asarray(index, dtype=float)))
+        number = self.low + index * self._step
+        return number if self._digits is None else round(number, self._digits) + 0.0
 
     def snap(self, numbers: ArrayLike) -> NDArray[np.float64]:
         """Return the nearest numbers of the axis."""
         numbers = np.asarray(numbers, dtype=float)
         if self.continuous:
-            return np.clip(numbers, self.low, self.high)
+            return np.asarray(np.clip(numbers, self.low, self.high))
         index = np.rint((numbers - self.low) / self._step)
         return self._points(np.clip(index, 0, self.size - 1))
 

@@ -9,6 +9,7 @@ d2y/du2 = x'(u)^T y''(x) x'(u) + diag(y'(x) x''(u)).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,6 +31,7 @@ class Codec:
 
     def __init__(self, parameters: Mapping[str, Parameter], conditions: Conditions) -> None:
         self._parameters = dict(parameters)
+        self._names = list(parameters)
         self._conditions = conditions
         self.axes = tuple(parameter.axis for parameter in parameters.values())
 
@@ -41,8 +43,8 @@ class Codec:
             if name not in self._parameters:
                 known = ", ".join(self._parameters)
                 raise ConfigurationError(f"there is no parameter {name!r}; the space has {known}")
-        row = np.full(len(self.axes), np.nan)
-        names = list(self._parameters)
+        row = [math.nan] * len(self.axes)
+        names = self._names
         for column in self._conditions.order:
             name = names[column]
             unmet = [rule for rule in self._conditions.of[column] if row[rule.parent] not in rule.numbers]
@@ -59,7 +61,7 @@ class Codec:
                 row[column] = self._parameters[name].number(configuration[name])
             except ConfigurationError as error:
                 raise ConfigurationError(f"parameter {name!r}: {error}") from None
-        return row
+        return np.array(row)
 
     def configuration(self, row: Array) -> dict[str, Any]:
         """Return the configuration of a row: the active parameters, in the order of the space."""

@@ -85,7 +85,7 @@ class Float(Parameter):
         number = _as_float(value)
         if number is None or not self.axis.contains(number):
             raise ConfigurationError(f"got {value!r}, expected {_describe(self, 'a number')}")
-        return number if self.axis.continuous else float(self.axis.snap(number))
+        return number if self.axis.continuous else self.axis.point(round((number - self.low) / (self.step or 1)))
 
     def value(self, number: float) -> float:
         """Return the number itself."""
@@ -209,6 +209,8 @@ def _freeze(parameter: Parameter, name: str, value: Any) -> None:
 
 def _as_float(value: Any) -> float | None:
     """Return a real number as a float; None for everything else, bools and strings included."""
+    if type(value) in (float, int):
+        return float(value)
     if isinstance(value, bool | str | bytes) or type(value).__name__ in ("bool_", "bool"):
         return None
     try:
@@ -246,9 +248,13 @@ def _check_range(parameter: Float | Int) -> None:
     if step is not None and step <= 0:
         raise SpaceError(f"{kind}: step must be positive, got {step!r}")
     limit = MAX_LOG_POINTS if parameter.log else MAX_POINTS
-    if not parameter.axis.continuous and (parameter.axis.size > limit or max(abs(low), abs(high)) > 2**53 * (step or 1)):
-        raise SpaceError(f"{kind}: {low!r}..{high!r} in steps of {step!r} are more values than a float can tell apart; "
-                         "use a larger step, a smaller range, or a Float without step")
+    if not parameter.axis.continuous and (
+        parameter.axis.size > limit or max(abs(low), abs(high)) > 2**53 * (step or 1)
+    ):
+        raise SpaceError(
+            f"{kind}: {low!r}..{high!r} in steps of {step!r} are more values than a float can tell apart; "
+            "use a larger step, a smaller range, or a Float without step"
+        )
 
 
 def _describe(parameter: Float | Int, what: str) -> str:

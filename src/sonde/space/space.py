@@ -31,9 +31,7 @@ class Space:
     Names that are not Python identifiers go in a dict: ``Space({"batch-size": Int(1, 512)})``.
     """
 
-    def __init__(
-        self, parameters: Mapping[str, Parameter] | None = None, /, **named: Parameter
-    ) -> None:
+    def __init__(self, parameters: Mapping[str, Parameter] | None = None, /, **named: Parameter) -> None:
         if parameters is not None and not isinstance(parameters, Mapping):
             raise SpaceError(f"Space takes a dict of parameters, got {type(parameters).__name__}")
         twice = set(parameters or {}) & set(named)
@@ -70,13 +68,19 @@ class Space:
 
     def validate(self, configuration: Mapping[str, Any]) -> Configuration:
         """Return the configuration with canonical values, or raise ``ConfigurationError`` naming the parameter."""
+        return self.codec.configuration(self.row(configuration))
+
+    def row(self, configuration: Mapping[str, Any]) -> NDArray[np.float64]:
+        """Check a configuration and return its row."""
         if not isinstance(configuration, Mapping):
             raise ConfigurationError(f"expected a dict of parameters, got {configuration!r}")
-        checked = self.codec.configuration(self.codec.row(configuration))
-        for constraint in self.constraints:
-            if not constraint.holds(checked, self.names):
-                raise ConfigurationError(f"{checked} does not meet the constraint {constraint.name}")
-        return checked
+        row = self.codec.row(configuration)
+        if self.constraints:
+            checked = self.codec.configuration(row)
+            broken = [rule.name for rule in self.constraints if not rule.holds(checked, self.names)]
+            if broken:
+                raise ConfigurationError(f"{checked} does not meet the constraint {broken[0]}")
+        return row
 
     def feasible(self, configuration: Mapping[str, Any]) -> bool:
         """Whether a valid configuration meets every ``where``."""
@@ -169,6 +173,4 @@ def _check_parameters(parameters: Mapping[str, Parameter]) -> None:
         if not isinstance(name, str) or not name:
             raise SpaceError(f"a parameter's name must be a non-empty string, got {name!r}")
         if not isinstance(parameter, Parameter):
-            raise SpaceError(
-                f"parameter {name!r}: expected Float, Int, Categorical or Bool, got {parameter!r}"
-            )
+            raise SpaceError(f"parameter {name!r}: expected Float, Int, Categorical or Bool, got {parameter!r}")

@@ -4,25 +4,25 @@ A storage keeps studies and their trials. Many processes use it at once; any of 
 
 **Studies** have a unique name and an immutable header. Deleting one deletes its trials.
 
-**Trials** are numbered 0, 1, 2, ... without gaps, in the order in which they were inserted. A trial's row never changes.
-States change only as ``State.may_become`` allows.
+**Trials** are numbered 0, 1, 2, ... without gaps, in the order in which they were inserted. A trial's row never
+changes. States change only as ``State.may_become`` allows.
 
-**Durable**: when ``tell``, ``enqueue``, ``add``, ``create_study`` or ``delete_study`` returns, the change survives the death
-of this process and of the machine. What ``begin_ask`` and ``finish_ask`` wrote survives the death of this process; after
-a power cut a suggestion may be gone, never a result.
+**Durable**: when ``tell``, ``enqueue``, ``add``, ``create_study`` or ``delete_study`` returns, the change survives
+the death of this process and of the machine. What ``begin_ask`` and ``finish_ask`` wrote survives the death of this
+process; after a power cut a suggestion may be gone, never a result.
 
 **Idempotent**: ``tell`` with the outcome that is already there changes nothing; with another one it raises
 ``ConflictingResult`` and changes nothing.
 
-**One suggester**: ``begin_ask`` hands out waiting trials first. If more are wanted it grants the *turn* to one *holder* (the worker that asks, by name)
-at a time, for a limited time that ``renew_turn`` extends. ``finish_ask`` inserts the holder's suggestions and ends the
-turn; if the turn was lost meanwhile it inserts nothing and says so. Two asks therefore never see the same history
-with the same next number.
+**One suggester**: ``begin_ask`` hands out waiting trials first. If more are wanted it grants the *turn* to one
+*holder* (the worker that asks, by name) at a time, for a limited time that ``renew_turn`` extends. ``finish_ask``
+inserts the holder's suggestions and ends the turn; if the turn was lost meanwhile it inserts nothing and says so.
+Two asks therefore never see the same history with the same next number.
 
-**Leases**: a running trial may have a lease, which ``heartbeat`` extends. In ``begin_ask`` every running trial whose lease
-has ended becomes lost, and its row is inserted again as a waiting trial, unless the trial was itself such a retry.
-``release`` does the same at once. A result told for a lost trial is accepted, and its retry, if still waiting, is
-cancelled.
+**Leases**: a running trial may have a lease, which ``heartbeat`` extends. In ``begin_ask`` every running trial
+whose lease has ended becomes lost, and its row is inserted again as a waiting trial, unless the trial was itself
+such a retry. ``release`` does the same at once. A result told for a lost trial is accepted, and its retry, if still
+waiting, is cancelled.
 
 **Incremental**: every change of a trial gives it a revision above all earlier ones of its study, and whoever has seen
 revision r has seen everything up to r. ``changes`` and ``records`` return what is newer than the revision given.
@@ -66,9 +66,9 @@ class StudySummary:
 class AskTurn:
     """The answer to ``begin_ask``.
 
-    ``claimed`` are waiting trials, now running. ``missing`` is how many more the caller may suggest; if any, ``granted``
-    says whether it holds the turn, and ``next_number`` is the number its first suggestion will get unless somebody
-    enqueues meanwhile. Where the turn is taken, ``holder`` names who has it.
+    ``claimed`` are waiting trials, now running. ``missing`` is how many more the caller may suggest; if any,
+    ``granted`` says whether it holds the turn, and ``next_number`` is the number its first suggestion will get
+    unless somebody enqueues meanwhile. Where the turn is taken, ``holder`` names who has it.
     """
 
     claimed: Sequence[TrialRecord]
@@ -125,7 +125,8 @@ class Storage(ABC):
     def begin_ask(
         self, study: int, count: int, *, holder: str, turn: float, lease: float | None, limit: int | None
     ) -> AskTurn:
-        """Expire leases, claim up to ``count`` waiting trials, and take the turn for ``turn`` seconds if more are wanted.
+        """Expire leases, claim up to ``count`` waiting trials, and take the turn for ``turn`` seconds if more are
+        wanted.
 
         ``lease`` is in seconds, None for a trial that may run forever. ``limit`` is the number of trials of the study
         that may be running, completed or failed afterwards.
@@ -174,5 +175,5 @@ class Storage(ABC):
     def cancel(self, study: int, numbers: Sequence[int]) -> None:
         """Cancel waiting or running trials; raise ``IllegalTransition`` for others, and cancel none."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  (a storage without connections has nothing to do)
         """Let go of connections; the storage may be used again afterwards."""

@@ -64,7 +64,7 @@ def _redraw(space: Space, history: History, taken: set[bytes], key: Key) -> Arra
     while drawn < MAX_DRAWS:
         for row in space.codec.decode(rng.random((block, len(space)))):
             if _acceptable(row, space, history, taken):
-                return row
+                return np.asarray(row)
         drawn, block = drawn + block, min(4 * block, 4096)
     return None
 

@@ -49,7 +49,9 @@ def ask(
         if turn.missing == 0:
             return got
         if turn.granted:
-            inserted = _suggest_in_turn(storage, study, turn.missing, turn.next_number, suggest, holder, heartbeat, lease)
+            inserted = _suggest_in_turn(
+                storage, study, turn.missing, turn.next_number, suggest, holder, heartbeat, lease
+            )
             if inserted is not None:
                 return got + inserted
         elif turn.holder is not None and _is_dead(turn.holder):

@@ -15,7 +15,7 @@ DIRECTIONS = ("minimize", "maximize")
 
 def count(value: Any, name: str, *, least: int = 1) -> int:
     """Return a whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
         raise OptionError(f"{name} must be a whole number, {least} or more, got {value!r}")
     return int(value)
 
@@ -29,7 +29,7 @@ def seconds(value: Any, name: str) -> float | None:
     """Return a positive number of seconds or None."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not value > 0 or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) > 0 or math.isnan(value):
         raise OptionError(f"{name} must be a positive number of seconds, or None, got {value!r}")
     return float(value)
 
@@ -45,7 +45,7 @@ def seed(value: Any) -> int:
     """Return the seed; None draws one."""
     if value is None:
         return secrets.randbits(48)
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not 0 <= value < 2**63:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not 0 <= int(value) < 2**63:
         raise OptionError(f"seed must be a whole number from 0 to 2**63 - 1, or None, got {value!r}")
     return int(value)
 

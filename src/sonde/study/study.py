@@ -64,7 +64,11 @@ class Study:
         self._strategy = resolve_strategy(strategy)
         opened = open_storage(storage)
         wanted = StudyHeader(
-            checks.name(name), space.to_json(), checks.direction(direction), checks.seed(seed), self._strategy.name
+            checks.name(name),
+            space.to_json(),
+            checks.direction(direction),
+            checks.seed(seed),
+            self._strategy.name,
         )
         self._attach(opened, _create_or_find(opened, wanted, seed_given=seed is not None), space, lease)
 
@@ -186,7 +190,8 @@ class Study:
     ) -> Trial:
         """Record the result of a trial; it is on disk when this returns.
 
-        Give a value (and what else is known, as in ``sonde.Evaluation``), or ``failed="why"``. NaN and inf count as failed.
+        Give a value (and what else is known, as in ``sonde.Evaluation``), or ``failed="why"``. NaN and inf count as
+        failed.
         The same result may be told again; another one raises ``ConflictingResult``.
         """
         extras = {"gradient": gradient, "hessian": hessian, "noise": noise, "constraints": constraints}
@@ -215,8 +220,8 @@ class Study:
     def add_trials(self, trials: Iterable[Mapping[str, Any]]) -> list[int]:
         """Add results from elsewhere, any number at once, all or none; return their numbers.
 
-        Each is ``{"params": {...}, "value": 0.4}`` with, where known, ``gradient``, ``hessian``, ``noise``, ``constraints`` and
-        ``attributes``; or ``{"params": {...}, "failed": "why"}``.
+        Each is ``{"params": {...}, "value": 0.4}`` with, where known, ``gradient``, ``hessian``, ``noise``,
+        ``constraints`` and ``attributes``; or ``{"params": {...}, "failed": "why"}``.
         """
         checked = [self._finished(position, entry) for position, entry in enumerate(trials)]
         return self.storage.add(self._header.key, checked) if checked else []
@@ -233,7 +238,7 @@ class Study:
             raise type(error)(f"trials[{position}]: {error}") from None
 
     def _row(self, params: Mapping[str, Any]) -> bytes:
-        return pack_row(self.space.codec.row(self.space.validate(params)))
+        return pack_row(self.space.row(params))
 
     # reading
 
@@ -264,7 +269,9 @@ class Study:
         number = history.best()
         if number is None:
             completed = history.count(State.COMPLETED)
-            why = f"none of {completed} completed trials meets its constraints" if completed else "no trial has completed"
+            why = (
+                f"none of {completed} completed trials meets its constraints" if completed else "no trial has completed"
+            )
             raise NoResult(f"study {self.name!r} has no best trial yet: {why}")
         return self.trial(number)
 
@@ -311,8 +318,8 @@ class Study:
         Parameters
         ----------
         objective
-            Takes a trial (a Mapping of its parameters), returns a number or an ``Evaluation``. An exception, NaN or inf is a
-            failed trial with its reason kept, and the study goes on.
+            Takes a trial (a Mapping of its parameters), returns a number or an ``Evaluation``. An exception, NaN or
+            inf is a failed trial with its reason kept, and the study goes on.
         n_trials
             How many trials this call runs.
         total_trials
@@ -326,7 +333,8 @@ class Study:
         callbacks
             Called with (study, trial) after each result; ``study.stop()`` ends the loop.
         catch
-            Exceptions of the objective that make a failed trial. Others do so too, and are raised: ``catch=()`` raises all.
+            Exceptions of the objective that make a failed trial. Others do so too, and are raised: ``catch=()``
+            raises all.
         progress
             Show a progress bar (lines, where there is no terminal).
         """
@@ -370,7 +378,8 @@ def _matching(found: StudyHeader, wanted: StudyHeader, seed_given: bool) -> Stud
     remedy = "use the same settings to resume it, another name, or sonde.delete(...) to start over"
     if found.space != wanted.space:
         raise StudyMismatch(
-            f"study {found.name!r} exists with another space; {remedy}.\n  stored: {found.space}\n  given:  {wanted.space}"
+            f"study {found.name!r} exists with another space; {remedy}.\n"
+            f"  stored: {found.space}\n  given:  {wanted.space}"
         )
     for field in ("direction", "seed") if seed_given else ("direction",):
         stored, given = getattr(found, field), getattr(wanted, field)

@@ -92,7 +92,11 @@ class History:
         self._noise.put(index, np.array(noise, dtype=float)[:, None])
         violations = [max(levels.values(), default=0.0) if levels else 0.0 for levels in constraints]
         self._violations.put(index, np.array(violations)[:, None])
-        for column, told in ((self.gradients, gradients), (self.hessians, hessians), (self.constraints, constraints)):
+        for column, told in (
+            (self.gradients, gradients),
+            (self.hessians, hessians),
+            (self.constraints, constraints),
+        ):
             column.update((number, item) for number, item in zip(numbers, told, strict=True) if item is not None)
         if self._seen is not None:
             self._seen.update(rows)

@@ -93,7 +93,9 @@ class Database:
         if path and path != ":memory:":
             folder = Path(path).parent
             if not folder.is_dir():
-                raise StorageError(f"the folder {str(folder)!r} for the database {path!r} does not exist; create it first")
+                raise StorageError(
+                    f"the folder {str(folder)!r} for the database {path!r} does not exist; create it first"
+                )
         engine = sa.create_engine(self._url, connect_args={"timeout": PATIENCE}, pool_size=2, max_overflow=8)
         sa.event.listen(engine, "connect", _prepare_sqlite)
         return _with_write_modes(engine)
@@ -201,7 +203,9 @@ def _passing(error: DBAPIError) -> bool:
         return "locked" in str(error.orig) or "busy" in str(error.orig)
     state = getattr(error.orig, "sqlstate", None)
     if state is None:  # no connection at all, or it broke
-        return isinstance(error, OperationalError) and "too many clients" in str(error.orig) or error.connection_invalidated
+        return (
+            isinstance(error, OperationalError) and "too many clients" in str(error.orig)
+        ) or error.connection_invalidated
     return state[:2] in ("08", "40", "53", "57")  # connection, rollback, resources, operator intervention
 
 
@@ -224,4 +228,3 @@ def _forget_all() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_all)
-

@@ -12,82 +12,12 @@ from sqlalchemy.exc import IntegrityError
 
 from sonde.storage import rules
 from sonde.storage.port import AskTurn, Storage, StudyHeader, StudySummary
+from sonde.storage.sql import statements as sql
 from sonde.storage.sql.database import Database
 from sonde.storage.sql.tables import studies, trials
 from sonde.trials import Changes, Outcome, State, TrialRecord
 
 Rows = list[dict[str, Any]]
-
-_HEADER = (studies.c.name, studies.c.space, studies.c.direction, studies.c.seed, studies.c.strategy, studies.c.created,
-           studies.c.id)  # fmt: skip
-_CHANGED = (trials.c.number, trials.c.state, trials.c.row, trials.c.value, trials.c.noise, trials.c.gradient,
-            trials.c.hessian, trials.c.constraints)  # fmt: skip
-_RECORD = (*_CHANGED, trials.c.error, trials.c.worker, trials.c.created, trials.c.started, trials.c.finished,
-           trials.c.retry_of, trials.c.attributes)  # fmt: skip
-
-_study = studies.c.id == sa.bindparam("study")
-_own = trials.c.study_id == sa.bindparam("study")
-_one = sa.and_(_own, trials.c.number == sa.bindparam("one"))
-_these = sa.and_(_own, trials.c.number.in_(sa.bindparam("numbers", expanding=True)))
-_newer = sa.and_(_own, trials.c.revision > sa.bindparam("since"))
-
-SELECT_REVISION = sa.select(studies.c.revision).where(_study)
-SELECT_CHANGED = sa.select(*_CHANGED).where(_newer).order_by(trials.c.number)
-SELECT_RECORDS = sa.select(*_RECORD).where(_newer).order_by(trials.c.number)
-SELECT_RECORD = sa.select(*_RECORD).where(_one)
-SELECT_THESE = sa.select(*_RECORD).where(_these).order_by(trials.c.number)
-SELECT_EXPIRED = sa.select(trials.c.number).where(
-    _own, trials.c.state == State.RUNNING.value, trials.c.lease < sa.bindparam("now")
-)
-SELECT_WAITING = (
-    sa.select(trials.c.number)
-    .where(_own, trials.c.state == State.WAITING.value)
-    .order_by(trials.c.number)
-    .limit(sa.bindparam("count"))
-)
-COUNT_SPENT = sa.select(sa.func.count()).where(
-    _own, trials.c.state.in_([State.RUNNING.value, State.COMPLETED.value, State.FAILED.value])
-)
-RAISE_REVISION = (
-    sa.update(studies)
-    .where(_study)
-    .values(revision=studies.c.revision + 1)
-    .returning(studies.c.revision, studies.c.next_number, studies.c.holder, studies.c.turn_ends)
-)
-SET_NEXT_NUMBER = sa.update(studies).where(_study).values(next_number=sa.bindparam("next"))
-SET_TURN = sa.update(studies).where(_study).values(holder=sa.bindparam("who"), turn_ends=sa.bindparam("ends"))
-RENEW_TURN = (
-    sa.update(studies).where(_study, studies.c.holder == sa.bindparam("who")).values(turn_ends=sa.bindparam("ends"))
-)
-START = (
-    sa.update(trials)
-    .where(_these)
-    .values(state=State.RUNNING.value, revision=sa.bindparam("rev"), worker=sa.bindparam("who"),
-            started=sa.bindparam("now"), lease=sa.bindparam("ends"))
-)  # fmt: skip
-FINISH = (
-    sa.update(trials)
-    .where(_one)
-    .values({name: sa.bindparam("new_" + name) for name in (
-        "state", "revision", "value", "noise", "gradient", "hessian", "constraints", "error", "finished", "attributes")})
-    .values(lease=None)
-)  # fmt: skip
-END = (
-    sa.update(trials)
-    .where(_these)
-    .values(state=sa.bindparam("to"), revision=sa.bindparam("rev"), finished=sa.bindparam("now"), lease=None)
-)
-CANCEL_RETRY = (
-    sa.update(trials)
-    .where(_own, trials.c.retry_of == sa.bindparam("one"), trials.c.state == State.WAITING.value)
-    .values(state=State.CANCELLED.value, revision=sa.bindparam("rev"), finished=sa.bindparam("now"))
-)
-HEARTBEAT = (
-    sa.update(trials)
-    .where(_these, trials.c.state == State.RUNNING.value, trials.c.lease.is_not(None))
-    .values(lease=sa.bindparam("ends"))
-)
-INSERT = sa.insert(trials)
 
 
 class SqlStorage(Storage):
@@ -127,7 +57,7 @@ class SqlStorage(Storage):
                 raise rules.study_exists(header.name)
             try:
                 with connection.begin_nested():
-                    return connection.execute(sa.insert(studies).returning(studies.c.id), values).scalar_one()
+                    return int(connection.execute(sa.insert(studies).returning(studies.c.id), values).scalar_one())
             except IntegrityError:
                 raise rules.study_exists(header.name) from None
 
@@ -137,7 +67,7 @@ class SqlStorage(Storage):
         """Return the header of a study."""
 
         def work(connection: sa.Connection) -> StudyHeader:
-            found = connection.execute(sa.select(*_HEADER).where(studies.c.name == name)).one_or_none()
+            found = connection.execute(sa.select(*sql.HEADER).where(studies.c.name == name)).one_or_none()
             if found is None:
                 known = connection.execute(sa.select(studies.c.name).order_by(studies.c.name).limit(11)).scalars()
                 raise rules.study_not_found(name, list(known))
@@ -147,7 +77,9 @@ class SqlStorage(Storage):
 
     def studies(self) -> list[StudySummary]:
         """Return all studies."""
-        count = sa.select(trials.c.study_id, trials.c.state, sa.func.count()).group_by(trials.c.study_id, trials.c.state)
+        count = sa.select(trials.c.study_id, trials.c.state, sa.func.count()).group_by(
+            trials.c.study_id, trials.c.state
+        )
         completed = trials.c.state == State.COMPLETED.value
         plain = sa.and_(completed, trials.c.constraints.is_(None))
         extremes = (
@@ -167,7 +99,9 @@ class SqlStorage(Storage):
             for study, value, levels in connection.execute(constrained):
                 if max(json.loads(levels).values(), default=0) <= 0:
                     values.setdefault(study, []).append(value)
-            headers = [StudyHeader(*found) for found in connection.execute(sa.select(*_HEADER).order_by(studies.c.name))]
+            headers = [
+                StudyHeader(*found) for found in connection.execute(sa.select(*sql.HEADER).order_by(studies.c.name))
+            ]
             choose = {"minimize": min, "maximize": max}
             return [
                 StudySummary(header, counts.get(header.key, {}),
@@ -196,7 +130,7 @@ class SqlStorage(Storage):
             revision = self._revision(connection, study)
             if revision == since:
                 return Changes(revision, ())
-            found = connection.execute(SELECT_CHANGED, {"study": study, "since": since}).all()
+            found = connection.execute(sql.SELECT_CHANGED, {"study": study, "since": since}).all()
             return Changes(revision, [(*row[:7], row[7] and json.loads(row[7])) for row in found])
 
         return self._database.read(work)
@@ -208,7 +142,9 @@ class SqlStorage(Storage):
             revision = self._revision(connection, study)
             if revision == since:
                 return revision, []
-            return revision, [_record(row) for row in connection.execute(SELECT_RECORDS, {"study": study, "since": since})]
+            return revision, [
+                _record(row) for row in connection.execute(sql.SELECT_RECORDS, {"study": study, "since": since})
+            ]
 
         return self._database.read(work)
 
@@ -226,20 +162,25 @@ class SqlStorage(Storage):
         def work(connection: sa.Connection) -> AskTurn:
             now = self.now()
             revision, next_number, present, turn_ends = self._raise_revision(connection, study)
-            expired = connection.execute(SELECT_EXPIRED, {"study": study, "now": now}).scalars().all()
+            due = connection.execute(sql.SELECT_DUE, {"study": study, "now": now}).all()
+            waiting = [number for number, state in due if state == State.WAITING.value]
+            expired = [number for number, state in due if state == State.RUNNING.value]
             if expired:
-                next_number = self._lose(connection, study, expired, revision, next_number)
+                again = self._lose(connection, study, expired, revision, next_number)
+                waiting.extend(range(next_number, again))
+                next_number = again
             wanted = count
             if limit is not None:
-                spent = connection.execute(COUNT_SPENT, {"study": study}).scalar_one()
+                spent = connection.execute(sql.COUNT_SPENT, {"study": study}).scalar_one()
                 wanted = max(0, min(count, limit - spent))
-            claimed = self._claim(connection, study, wanted, holder, revision, None if lease is None else now + lease)
+            ends = None if lease is None else now + lease
+            claimed = self._claim(connection, study, waiting[:wanted], holder, revision, ends)
             missing = wanted - len(claimed)
             if missing == 0:
                 return AskTurn(claimed)
             if present not in (None, holder) and turn_ends >= now:
                 return AskTurn(claimed, missing, holder=present)
-            connection.execute(SET_TURN, {"study": study, "who": holder, "ends": now + turn})
+            connection.execute(sql.SET_TURN, {"study": study, "who": holder, "ends": now + turn})
             return AskTurn(claimed, missing, granted=True, next_number=next_number)
 
         return self._database.write(work, durable=False)
@@ -247,12 +188,15 @@ class SqlStorage(Storage):
     def renew_turn(self, study: int, *, holder: str, turn: float) -> bool:
         """Extend the turn."""
         values = {"study": study, "who": holder, "ends": self.now() + turn}
-        return self._database.write(lambda connection: connection.execute(RENEW_TURN, values), durable=False).rowcount == 1
+        return (
+            self._database.write(lambda connection: connection.execute(sql.RENEW_TURN, values), durable=False).rowcount
+            == 1
+        )
 
     def steal_turn(self, study: int, *, holder: str) -> None:
         """End a dead holder's turn."""
         values = {"study": study, "who": holder, "ends": 0.0}
-        self._database.write(lambda connection: connection.execute(RENEW_TURN, values), durable=False)
+        self._database.write(lambda connection: connection.execute(sql.RENEW_TURN, values), durable=False)
 
     def finish_ask(
         self, study: int, rows: Sequence[bytes], *, holder: str, lease: float | None
@@ -261,16 +205,21 @@ class SqlStorage(Storage):
 
         def work(connection: sa.Connection) -> list[TrialRecord] | None:
             now = self.now()
-            revision, next_number, present, _ = self._raise_revision(connection, study)
-            if present != holder:
+            ended = connection.execute(sql.END_TURN, {"study": study, "who": holder, "count": len(rows)}).one_or_none()
+            if ended is None:
+                self._revision(connection, study)  # raises where the study was deleted
                 return None
+            revision, first = ended[0], ended[1] - len(rows)
             common = {"state": State.RUNNING.value, "revision": revision, "worker": holder, "created": now,
                       "started": now, "lease": None if lease is None else now + lease}  # fmt: skip
-            self._insert(connection, study, next_number, [{"row": row, **common} for row in rows])
-            connection.execute(SET_TURN, {"study": study, "who": None, "ends": None})
+            numbered = enumerate(rows, first)
+            self._insert(
+                connection,
+                [{"study_id": study, "number": number, "row": row, **common} for number, row in numbered],
+            )
             return [
                 TrialRecord(number, State.RUNNING, row, worker=holder, created=now, started=now)
-                for number, row in enumerate(rows, next_number)
+                for number, row in enumerate(rows, first)
             ]
 
         return self._database.write(work, durable=False)
@@ -281,8 +230,13 @@ class SqlStorage(Storage):
 
         def work(connection: sa.Connection) -> list[int]:
             revision, next_number, _, _ = self._raise_revision(connection, study)
-            common = {"state": State.WAITING.value, "revision": revision, "created": self.now(), "attributes": text}
-            self._insert(connection, study, next_number, [{"row": row, **common} for row in rows])
+            common = {
+                "state": State.WAITING.value,
+                "revision": revision,
+                "created": self.now(),
+                "attributes": text,
+            }
+            self._append(connection, study, next_number, [{"row": row, **common} for row in rows])
             return list(range(next_number, next_number + len(rows)))
 
         return self._database.write(work, durable=True)
@@ -298,7 +252,7 @@ class SqlStorage(Storage):
 
         def work(connection: sa.Connection) -> list[int]:
             revision, next_number, _, _ = self._raise_revision(connection, study)
-            self._insert(connection, study, next_number, [{**row, "revision": revision} for row in rows])
+            self._append(connection, study, next_number, [{**row, "revision": revision} for row in rows])
             return list(range(next_number, next_number + len(rows)))
 
         return self._database.write(work, durable=True)
@@ -316,11 +270,11 @@ class SqlStorage(Storage):
                 return record
             now, merged = self.now(), {**record.attributes, **attributes}
             if record.state is State.LOST:
-                connection.execute(CANCEL_RETRY, {"study": study, "one": number, "rev": revision, "now": now})
+                connection.execute(sql.CANCEL_RETRY, {"study": study, "one": number, "rev": revision, "now": now})
             columns = {**_outcome_columns(outcome), "revision": revision, "finished": now,
                        "attributes": _attributes(merged)}  # fmt: skip
             values = {"new_" + name: value for name, value in columns.items()}
-            connection.execute(FINISH, {"study": study, "one": number, **values})
+            connection.execute(sql.FINISH, {"study": study, "one": number, **values})
             return replace(record, state=outcome.state, outcome=outcome, finished=now, attributes=merged)
 
         return self._database.write(work, durable=True)
@@ -328,14 +282,14 @@ class SqlStorage(Storage):
     def heartbeat(self, study: int, numbers: Sequence[int], lease: float) -> None:
         """Extend leases."""
         values = {"study": study, "numbers": list(numbers), "ends": self.now() + lease}
-        self._database.write(lambda connection: connection.execute(HEARTBEAT, values), durable=False)
+        self._database.write(lambda connection: connection.execute(sql.HEARTBEAT, values), durable=False)
 
     def release(self, study: int, numbers: Sequence[int]) -> None:
         """Give trials back."""
 
         def work(connection: sa.Connection) -> None:
             revision, next_number, _, _ = self._raise_revision(connection, study)
-            found = connection.execute(SELECT_THESE, {"study": study, "numbers": list(numbers)})
+            found = connection.execute(sql.SELECT_THESE, {"study": study, "numbers": list(numbers)})
             running = [row.number for row in found if row.state == State.RUNNING.value]
             if running:
                 self._lose(connection, study, running, revision, next_number)
@@ -357,61 +311,81 @@ class SqlStorage(Storage):
     # steps of a transaction
 
     def _revision(self, connection: sa.Connection, study: int) -> int:
-        revision = connection.execute(SELECT_REVISION, {"study": study}).scalar()
+        revision = connection.execute(sql.SELECT_REVISION, {"study": study}).scalar()
         if revision is None:
             raise rules.study_not_found(f"#{study}", [])
-        return revision
+        return int(revision)
 
     def _raise_revision(self, connection: sa.Connection, study: int) -> Any:
         """Lock the study; return its new revision, next number, holder and end of turn."""
-        found = connection.execute(RAISE_REVISION, {"study": study}).one_or_none()
+        found = connection.execute(sql.RAISE_REVISION, {"study": study}).one_or_none()
         if found is None:
             raise rules.study_not_found(f"#{study}", [])
         return found
 
     def _record(self, connection: sa.Connection, study: int, number: int) -> TrialRecord:
-        found = connection.execute(SELECT_RECORD, {"study": study, "one": number}).one_or_none()
+        found = connection.execute(sql.SELECT_RECORD, {"study": study, "one": number}).one_or_none()
         if found is None:
             raise rules.unknown_trial(study, number)
         return _record(found)
 
     def _claim(
-        self, connection: sa.Connection, study: int, count: int, holder: str, revision: int, ends: float | None
+        self,
+        connection: sa.Connection,
+        study: int,
+        numbers: list[int],
+        holder: str,
+        revision: int,
+        ends: float | None,
     ) -> list[TrialRecord]:
-        numbers = connection.execute(SELECT_WAITING, {"study": study, "count": count}).scalars().all()
         if not numbers:
             return []
         connection.execute(
-            START, {"study": study, "numbers": numbers, "rev": revision, "who": holder, "now": self.now(), "ends": ends}
+            sql.START,
+            {
+                "study": study,
+                "numbers": numbers,
+                "rev": revision,
+                "who": holder,
+                "now": self.now(),
+                "ends": ends,
+            },
         )
-        return [_record(row) for row in connection.execute(SELECT_THESE, {"study": study, "numbers": numbers})]
+        return [_record(row) for row in connection.execute(sql.SELECT_THESE, {"study": study, "numbers": numbers})]
 
     def _lose(
         self, connection: sa.Connection, study: int, numbers: Sequence[int], revision: int, next_number: int
     ) -> int:
         """Make trials lost and queue those again that were not retries; return the next free number."""
         self._end(connection, study, numbers, State.LOST, revision)
-        lost = connection.execute(SELECT_THESE, {"study": study, "numbers": list(numbers)}).all()
+        lost = connection.execute(sql.SELECT_THESE, {"study": study, "numbers": list(numbers)}).all()
         retries = [
             {"row": row.row, "state": State.WAITING.value, "revision": revision, "created": self.now(),
              "retry_of": row.number, "attributes": row.attributes}
             for row in lost if row.retry_of is None
         ]  # fmt: skip
-        return self._insert(connection, study, next_number, retries)
+        return self._append(connection, study, next_number, retries)
 
-    def _end(
-        self, connection: sa.Connection, study: int, numbers: Sequence[int], state: State, revision: int
-    ) -> None:
-        values = {"study": study, "numbers": list(numbers), "to": state.value, "rev": revision, "now": self.now()}
-        connection.execute(END, values)
+    def _end(self, connection: sa.Connection, study: int, numbers: Sequence[int], state: State, revision: int) -> None:
+        values = {
+            "study": study,
+            "numbers": list(numbers),
+            "to": state.value,
+            "rev": revision,
+            "now": self.now(),
+        }
+        connection.execute(sql.END, values)
 
-    def _insert(self, connection: sa.Connection, study: int, first: int, rows: Rows) -> int:
+    def _append(self, connection: sa.Connection, study: int, first: int, rows: Rows) -> int:
         """Insert trials numbered from ``first``; return the next free number."""
-        if rows:
-            numbered = [{"study_id": study, "number": number, **row} for number, row in enumerate(rows, first)]
-            connection.execute(INSERT, numbered)
-            connection.execute(SET_NEXT_NUMBER, {"study": study, "next": first + len(rows)})
+        numbered = [{"study_id": study, "number": number, **row} for number, row in enumerate(rows, first)]
+        self._insert(connection, numbered)
+        connection.execute(sql.SET_NEXT_NUMBER, {"study": study, "next": first + len(rows)})
         return first + len(rows)
+
+    def _insert(self, connection: sa.Connection, rows: Rows) -> None:
+        if rows:
+            connection.execute(sql.INSERT, rows)
 
 
 def _outcome_columns(outcome: Outcome) -> dict[str, Any]:
