@@ -1,6 +1,7 @@
 """A thread that keeps this process's claims alive: leases of its running trials, and its turn while it suggests.
 
-It runs only while there is something to keep, dies with the process, and so does every claim a little later.
+It runs only while there is something to keep and the study is in use; it dies with the process, and so does every
+claim a little later.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Heartbeat:
         self._condition = threading.Condition()
         self._numbers: set[int] = set()
         self._suggesting = False
+        self._stopped = False
         self._thread: threading.Thread | None = None
 
     def hold(self, numbers: list[int]) -> None:
@@ -39,6 +41,13 @@ class Heartbeat:
         with self._condition:
             self._numbers.discard(number)
 
+    def stop(self) -> None:
+        """Let go of everything; the thread ends."""
+        with self._condition:
+            self._stopped = True
+            self._numbers.clear()
+            self._condition.notify_all()
+
     def __enter__(self) -> None:
         """Keep the turn."""
         with self._condition:
@@ -51,16 +60,17 @@ class Heartbeat:
             self._suggesting = False
 
     def _start(self) -> None:
-        if self._thread is None or not self._thread.is_alive():
+        self._stopped = False
+        if self._thread is None or not self._thread.is_alive():  # a forked child has no threads
             self._thread = threading.Thread(target=self._run, name="sonde-heartbeat", daemon=True)
             self._thread.start()
 
     def _run(self) -> None:
         while True:
             with self._condition:
-                self._condition.wait(self._interval)
+                self._condition.wait_for(lambda: self._stopped, self._interval)
                 numbers, suggesting = sorted(self._numbers), self._suggesting
-                if not numbers and not suggesting:
+                if self._stopped or (not numbers and not suggesting):
                     self._thread = None
                     return
             try:

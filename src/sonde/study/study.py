@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -102,6 +103,7 @@ class Study:
         self._trials_revision = 0
         self._lock = threading.RLock()
         self._stopping = False
+        weakref.finalize(self, self._heartbeat.stop)
 
     def __getstate__(self) -> dict[str, Any]:
         if self.storage.url is None:
@@ -112,6 +114,17 @@ class Study:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._strategy = state["strategy"]
         self._attach(state["storage"], state["header"], state["space"], state["lease"])
+
+    def close(self) -> None:
+        """Let go of the database; trials still running are offered again when their lease ends."""
+        self._heartbeat.stop()
+        self.storage.close()
+
+    def __enter__(self) -> Study:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         return f"<Study {self.name!r}: {self.direction}, {len(self.space)} parameters, {len(self.history)} trials>"

@@ -48,7 +48,8 @@ class Database:
         self._engine = self._create_engine()
         self._loose = self._engine.execution_options(sonde_write="loose")
         self._durable = self._engine.execution_options(sonde_write="durable")
-        _forget_connections_after_fork(self._engine)
+        _engines.add(self._engine)
+        weakref.finalize(self, self._engine.dispose)
         self._migrate()
         self._clock_offset = 0.0 if self.sqlite else self._measure_clock_offset()
 
@@ -216,15 +217,11 @@ def _reason(error: DBAPIError) -> str:
 _engines: weakref.WeakSet[sa.Engine] = weakref.WeakSet()
 
 
-def _forget_connections_after_fork(engine: sa.Engine) -> None:
-    """A forked child must not use its parent's connections; it opens its own."""
-    _engines.add(engine)
-
-
-def _forget_all() -> None:
+def _forget_connections() -> None:
+    """In a forked child: its parent's connections must not be used; it opens its own."""
     for engine in _engines:
         engine.dispose(close=False)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
+    os.register_at_fork(after_in_child=_forget_connections)
