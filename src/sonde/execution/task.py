@@ -32,13 +32,13 @@ class Report:
 class Task:
     """The objective, ready to be sent."""
 
-    def __init__(self, objective: Callable[[Trial], Any]) -> None:
-        self._objective = objective
+    def __init__(self, objective: Callable[[Trial], Any] | None, packed: bytes = b"") -> None:
+        self._given, self._received = objective, packed
 
     def __call__(self, trial: Trial) -> Report:
         """Run the objective; whatever an objective may do wrong comes back as a report."""
         try:
-            returned = self._objective(trial)
+            returned = self._objective(trial)  # unpacked here, so that a module missing there is reported too
             result = returned if isinstance(returned, Evaluation) else real(returned, "the objective's return value")
             return Report(result, attributes=dict(trial.attributes))
         except EvaluationError as error:
@@ -47,18 +47,23 @@ class Task:
             text = "".join(traceback.format_exception(error)).rstrip()
             return Report(error=text, exception=_portable(error), attributes=dict(trial.attributes))
 
+    @property
+    def _objective(self) -> Callable[[Trial], Any]:
+        return _unpack(self._received) if self._given is None else self._given
+
     @cached_property
     def _packed(self) -> bytes:
-        packed: bytes = cloudpickle.dumps(self._objective)
+        packed: bytes = self._received or cloudpickle.dumps(self._given)
         return packed
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpack, (self._packed,)
+        return Task, (None, self._packed)
 
 
 @lru_cache(maxsize=4)
-def _unpack(packed: bytes) -> Task:
-    return Task(cloudpickle.loads(packed))
+def _unpack(packed: bytes) -> Callable[[Trial], Any]:
+    objective: Callable[[Trial], Any] = cloudpickle.loads(packed)
+    return objective
 
 
 def _portable(error: Exception) -> Exception:

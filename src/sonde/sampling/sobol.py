@@ -40,7 +40,7 @@ def sobol(start: int, count: int, dimension: int, *, seed: int | None = None) ->
     missing = dimension - points.shape[1]
     if missing:
         extra = [np.random.default_rng([seed or 0, number, 1]).random(missing) for number in index.tolist()]
-        points = np.hstack([points, np.array(extra)])
+        points = np.hstack([points, np.array(extra).reshape(count, missing)])
     return points
 
 

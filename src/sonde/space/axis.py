@@ -23,6 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 MAX_POINTS = 2**50
 MAX_LOG_POINTS = 2**40
 
+MAX_DIGITS = 22  # 10^22 is the largest power of ten that is a float64
+
 _LATTICE_TOLERANCE = 1e-6  # in steps: 0.30000000000000004 is the lattice point 0.3
 
 
@@ -54,17 +56,26 @@ class Axis:
 
     def contains(self, number: float) -> bool:
         """Whether the number lies on the axis (on the lattice, up to rounding)."""
-        if not math.isfinite(number):
-            return False
         if self.continuous:
             return self.low <= number <= self.high
-        index = round((number - self.low) / self._step)
-        return 0 <= index < self.size and abs(number - self.point(index)) <= _LATTICE_TOLERANCE * self._step
+        if not self.low - self._step < number < self.high + self._step:
+            return False
+        return abs(number - self.nearest(number)) <= _LATTICE_TOLERANCE * self._step
+
+    def nearest(self, number: float) -> float:
+        """Return the lattice point nearest to a number within a step of the lattice."""
+        return self.point(min(max(round((number - self.low) / self._step), 0), self.size - 1))
 
     def point(self, index: float) -> float:
         """Return the lattice point of that index."""
-        number = self.low + index * self._step
-        return number if self._digits is None else round(number, self._digits) + 0.0
+        low, step, scale = self._grid
+        return (low + index * step) / scale
+
+    @cached_property
+    def width(self) -> float:
+        """Length of the scale from edge to edge; 1 where a log scale is too short for a float to tell."""
+        start, stop = self._edges
+        return stop - start or 1.0
 
     def snap(self, numbers: ArrayLike) -> NDArray[np.float64]:
         """Return the nearest numbers of the axis."""
@@ -72,30 +83,28 @@ class Axis:
         if self.continuous:
             return np.asarray(np.clip(numbers, self.low, self.high))
         index = np.rint((numbers - self.low) / self._step)
-        return self._points(np.clip(index, 0, self.size - 1))
+        low, step, scale = self._grid
+        return np.asarray((low + np.clip(index, 0, self.size - 1) * step) / scale)
 
     def to_unit(self, numbers: ArrayLike) -> NDArray[np.float64]:
         """Map numbers of the axis to [0, 1]."""
-        start, stop = self._edges
-        return np.clip((self._scaled(np.asarray(numbers, dtype=float)) - start) / (stop - start), 0.0, 1.0)
+        scaled = self._scaled(np.asarray(numbers, dtype=float))
+        return np.clip((scaled - self._edges[0]) / self.width, 0.0, 1.0)
 
     def from_unit(self, units: ArrayLike) -> NDArray[np.float64]:
         """Map [0, 1] to numbers of the axis; on a lattice, to the point that owns the stretch."""
-        start, stop = self._edges
-        scaled = start + np.asarray(units, dtype=float) * (stop - start)
+        scaled = self._edges[0] + np.asarray(units, dtype=float) * self.width
         return self.snap(np.exp(scaled) if self.log else scaled)
 
     def slope(self, numbers: ArrayLike) -> NDArray[np.float64]:
         """Return d number / d unit of the scale; on a lattice, of the scale it lies on."""
-        start, stop = self._edges
         numbers = np.asarray(numbers, dtype=float)
-        return (numbers if self.log else np.ones_like(numbers)) * (stop - start)
+        return (numbers if self.log else np.ones_like(numbers)) * self.width
 
     def curvature(self, numbers: ArrayLike) -> NDArray[np.float64]:
         """Return d^2 number / d unit^2 of the scale."""
-        start, stop = self._edges
         numbers = np.asarray(numbers, dtype=float)
-        return numbers * (stop - start) ** 2 if self.log else np.zeros_like(numbers)
+        return numbers * self.width**2 if self.log else np.zeros_like(numbers)
 
     @cached_property
     def _step(self) -> float:
@@ -114,17 +123,19 @@ class Axis:
     def _scaled(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.log(numbers) if self.log else numbers
 
-    def _points(self, index: NDArray[np.float64]) -> NDArray[np.float64]:
-        points = self.low + index * self._step
-        return points if self._digits is None else np.round(points, self._digits) + 0.0  # + 0.0: never -0.0
-
     @cached_property
-    def _digits(self) -> int | None:
-        """Decimals of the lattice as the user wrote it: the points are 0.1, 0.2, 0.3, not 0.30000000000000004."""
-        digits = max(-int(_decimal(number).as_tuple().exponent) for number in (self.low, self._step))
+    def _grid(self) -> tuple[float, float, float]:
+        """Return low and step as whole multiples of 1 / scale, the last decimal that the user wrote.
+
+        Points are then right to the last bit, 0.1, 0.2, 0.3 and not 0.30000000000000004, as long as a float holds the
+        whole numbers and the scale exactly.
+        """
+        low, step = _decimal(self.low), _decimal(self._step)
+        digits = max(0, *(-int(number.as_tuple().exponent) for number in (low, step)))
         largest = max(abs(self.low), abs(self.high), self._step)
-        exact = digits >= 0 and largest * 10.0**digits < 2**53 if digits < 300 else False
-        return digits if exact else None
+        if digits > MAX_DIGITS or largest * 10.0**digits >= 2**53:
+            return self.low + 0.0, self._step, 1.0  # + 0.0: never -0.0
+        return float(low.scaleb(digits)) + 0.0, float(step.scaleb(digits)), 10.0**digits
 
 
 def _decimal(number: float) -> Decimal:

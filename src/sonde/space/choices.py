@@ -7,8 +7,11 @@ the same labels brings the real objects back.
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +24,17 @@ class Opaque:
 
     def __repr__(self) -> str:
         return self.label
+
+
+def distinct(choices: Sequence[Any]) -> list[Any]:
+    """Return the choices, those that would read the same in JSON as numbered labels: <lambda>, <lambda> #2."""
+    seen: Counter[str] = Counter()
+    result = []
+    for choice in choices:
+        text = json.dumps(to_json(choice))
+        seen[text] += 1
+        result.append(choice if seen[text] == 1 else Opaque(f"{label(choice)} #{seen[text]}"))
+    return result
 
 
 def to_json(choice: Any) -> Any:
@@ -65,6 +79,8 @@ def label(choice: Any) -> str:
         return choice.label
     if hasattr(choice, "__qualname__") and hasattr(choice, "__module__"):
         return f"{choice.__module__}.{choice.__qualname__}"
+    if isinstance(choice, set | frozenset):  # their order depends on the process
+        return f"{type(choice).__name__}({', '.join(sorted(map(label, choice)))})"
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(choice))
 
 

@@ -118,4 +118,5 @@ class Codec:
         for column, parameter in enumerate(self._parameters.values()):
             if parameter.ordered:
                 result[:, column] = getattr(parameter.axis, name)(rows[:, column])
+        result[np.isnan(rows)] = np.nan
         return result

@@ -7,17 +7,21 @@ once; ``count`` counts configurations.
 from __future__ import annotations
 
 import graphlib
+import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sonde.errors import ConfigurationError, SpaceError
 from sonde.space.parameters import Parameter
+
+Known: TypeAlias = frozenset[tuple[int, float]]  # (column, its number)
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Conditions:
-    """For each column its conditions (all must hold), and an order in which parents come first."""
+    """For each column its conditions (all must hold), and an order: parents first, children soon after."""
 
     of: tuple[tuple[Condition, ...], ...]
     order: tuple[int, ...]
@@ -50,59 +54,74 @@ class Conditions:
         return active
 
     def count(self, sizes: list[float]) -> float:
-        """Return the number of configurations, where column i has sizes[i] values."""
+        """Return the number of configurations, where column i has sizes[i] values.
+
+        Goes column by column with a tally of configurations by what conditions of later columns ask about earlier ones.
+        """
         if math.inf in sizes:
             return math.inf  # a parameter that could never be active is refused by resolve()
-        if all(len(conditions) <= 1 for conditions in self.of):
-            return math.prod(self._subtree(column, sizes) for column, own in enumerate(self.of) if not own)
-        return self._walk(0, {}, sizes)
+        last = {rule.parent: place for place, column in enumerate(self.order) for rule in self.of[column]}
+        tally: dict[Known, float] = {frozenset(): 1}
+        for place, column in enumerate(self.order):
+            grown: defaultdict[Known, float] = defaultdict(int)
+            for known, count in tally.items():
+                kept = frozenset(pair for pair in known if last[pair[0]] > place)
+                for new, times in self._ways(column, dict(known), sizes[column]):
+                    grown[kept | new] += count * times
+            tally = grown
+        return sum(tally.values())
 
-    def _subtree(self, column: int, sizes: list[float]) -> float:
-        """Count the assignments of a column and everything below it, where each column has one parent at most."""
-        children = [child for child, own in enumerate(self.of) if own and own[0].parent == column]
-        if not children:
-            return sizes[column]
-        special = frozenset().union(*(self.of[child][0].numbers for child in children))
-        total = sizes[column] - len(special)  # values that switch nothing on
+    def _ways(self, column: int, known: dict[int, float], size: float) -> Iterator[tuple[Known, float]]:
+        """Go through the ways to fill a column: each number that a condition asks for, the others together."""
+        if not all(known.get(rule.parent) in rule.numbers for rule in self.of[column]):
+            yield frozenset(), 1
+            return
+        special = self._asked[column]
+        if size > len(special):
+            yield frozenset(), size - len(special)
         for number in special:
-            below = (self._subtree(child, sizes) for child in children if number in self.of[child][0].numbers)
-            total += math.prod(below)
-        return total
+            yield frozenset({(column, number)}), 1
 
-    def _walk(self, depth: int, chosen: dict[int, float | None], sizes: list[float]) -> float:
-        """Count by going through the values that conditions mention (several parents may meet in one child)."""
-        if depth == len(self.order):
-            return 1
-        column = self.order[depth]
-        if not all(chosen.get(condition.parent) in condition.numbers for condition in self.of[column]):
-            return self._walk(depth + 1, chosen, sizes)
-        special = self._mentioned(column)
-        if not special:
-            return sizes[column] * self._walk(depth + 1, chosen, sizes)
-        total: float = 0
-        if sizes[column] > len(special):
-            total += (sizes[column] - len(special)) * self._walk(depth + 1, {**chosen, column: None}, sizes)
-        return total + sum(self._walk(depth + 1, {**chosen, column: number}, sizes) for number in special)
-
-    def _mentioned(self, column: int) -> frozenset[float]:
-        every = (condition for own in self.of for condition in own if condition.parent == column)
-        return frozenset().union(*(condition.numbers for condition in every))
+    @cached_property
+    def _asked(self) -> list[set[float]]:
+        """For each column the numbers that conditions ask for."""
+        asked: list[set[float]] = [set() for _ in self.of]
+        for rule in itertools.chain.from_iterable(self.of):
+            asked[rule.parent] |= rule.numbers
+        return asked
 
 
 def resolve(parameters: Mapping[str, Parameter]) -> Conditions:
     """Check every ``when=`` and turn it into numbers."""
     position = {name: column for column, name in enumerate(parameters)}
     table = tuple(
-        tuple(_condition(name, parent, wanted, parameters, position) for parent, wanted in (own.when or {}).items())
+        tuple(_condition(name, parent, wanted, parameters, position) for parent, wanted in _when(name, own).items())
         for name, own in parameters.items()
     )
     graph = {column: {condition.parent for condition in own} for column, own in enumerate(table)}
     try:
-        order = tuple(graphlib.TopologicalSorter(graph).static_order())
+        return Conditions(table, tuple(_depth_first(graph)))
     except graphlib.CycleError as error:
         cycle = " -> ".join(list(parameters)[column] for column in error.args[1])
         raise SpaceError(f"the conditions form a circle: {cycle}") from None
-    return Conditions(table, order)
+
+
+def _depth_first(graph: Mapping[int, set[int]]) -> Iterator[int]:
+    """Go through the columns, each after its parents and as soon after them as can be."""
+    sorter = graphlib.TopologicalSorter(graph)
+    sorter.prepare()
+    ready: list[int] = []
+    while sorter:
+        ready.extend(reversed(sorter.get_ready()))
+        column = ready.pop()
+        sorter.done(column)
+        yield column
+
+
+def _when(name: str, parameter: Parameter) -> Mapping[str, Any]:
+    if parameter.when is not None and not isinstance(parameter.when, Mapping):
+        raise SpaceError(f"parameter {name!r}: when= must be a dict such as {{'model': 'svm'}}, got {parameter.when!r}")
+    return parameter.when or {}
 
 
 def _condition(
@@ -115,7 +134,7 @@ def _condition(
             f"parameter {name!r}: when= depends on {parent!r}, a continuous Float, which hardly ever has one exact "
             "value; give it a step, or use a Bool or Categorical to switch"
         )
-    values = _alternatives(wanted, parameters[parent])
+    values = alternatives(wanted, parameters[parent])
     if not values:
         raise SpaceError(f"parameter {name!r}: when= has no value of {parent!r}; it would never be active")
     try:
@@ -124,8 +143,11 @@ def _condition(
         raise SpaceError(f"parameter {name!r}: when= on {parent!r} {error}") from None
 
 
-def _alternatives(wanted: Any, parent: Parameter) -> list[Any]:
-    """A value of the parent is one value, even if it is a list; any other collection is a set of values."""
+def alternatives(wanted: Any, parent: Parameter) -> list[Any]:
+    """Return the values that a condition asks for.
+
+    A value of the parent is one value, even if it is a list; any other collection is a set of values.
+    """
     if wanted in parent or isinstance(wanted, str | bytes | Mapping) or not isinstance(wanted, Iterable):
         return [wanted]
     return list(wanted)

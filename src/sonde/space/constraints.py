@@ -13,7 +13,7 @@ import ast
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from types import CodeType
 from typing import Any
 
@@ -65,10 +65,10 @@ class Constraint:
             )
         try:
             if isinstance(self.predicate, str):
-                return bool(eval(self._code, {"__builtins__": {}}, FUNCTIONS | dict(configuration)))
+                return bool(eval(_compiled(self.predicate), {"__builtins__": {}}, FUNCTIONS | dict(configuration)))
             return bool(self.predicate(configuration))
         except (KeyError, NameError) as error:
-            missing = error.args[0] if isinstance(error, KeyError) else error.name
+            missing = error.name if isinstance(error, NameError) else next(iter(error.args), None)
             if missing in names and missing not in configuration:
                 return True  # about an inactive parameter: does not apply
             raise self._failure(error, configuration) from error
@@ -81,9 +81,10 @@ class Constraint:
             "it must return True or False for every configuration"
         )
 
-    @cached_property
-    def _code(self) -> CodeType:
-        return compile(str(self.predicate), "<where>", "eval")
+
+@lru_cache(maxsize=256)  # not kept on the constraint: a code object cannot be pickled
+def _compiled(text: str) -> CodeType:
+    return compile(text, "<where>", "eval")
 
 
 def _check_expression(text: str, names: tuple[str, ...]) -> None:

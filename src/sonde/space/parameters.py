@@ -82,10 +82,10 @@ class Float(Parameter):
 
     def number(self, value: Any) -> float:
         """Return the value as a float."""
-        number = _as_float(value)
+        number = as_float(value)
         if number is None or not self.axis.contains(number):
             raise ConfigurationError(f"got {value!r}, expected {_describe(self, 'a number')}")
-        return number if self.axis.continuous else self.axis.point(round((number - self.low) / (self.step or 1)))
+        return number if self.axis.continuous else self.axis.nearest(number)
 
     def value(self, number: float) -> float:
         """Return the number itself."""
@@ -119,10 +119,12 @@ class Int(Parameter):
 
     def number(self, value: Any) -> float:
         """Return the value as a float; 3.0 counts as 3."""
-        number = _as_float(value)
-        if number is None or not number.is_integer() or not self.axis.contains(number):
-            raise ConfigurationError(f"got {value!r}, expected {_describe(self, 'a whole number')}")
-        return number
+        number = as_float(value)
+        if number is not None and number.is_integer():
+            index, rest = divmod(int(number) - self.low, self.step)
+            if rest == 0 and 0 <= index < self.size:
+                return self.axis.point(index)
+        raise ConfigurationError(f"got {value!r}, expected {_describe(self, 'a whole number')}")
 
     def value(self, number: float) -> int:
         """Return the number as an int."""
@@ -207,29 +209,35 @@ def _freeze(parameter: Parameter, name: str, value: Any) -> None:
     object.__setattr__(parameter, name, value)
 
 
-def _as_float(value: Any) -> float | None:
-    """Return a real number as a float; None for everything else, bools and strings included."""
-    if type(value) in (float, int):
-        return float(value)
-    if isinstance(value, bool | str | bytes) or type(value).__name__ in ("bool_", "bool"):
+def as_float(value: Any) -> float | None:
+    """Return one real number (Python, NumPy, JAX, PyTorch) as a float, infinite where it is too large for one.
+
+    None for everything else: bools, strings and complex numbers included, which ``float`` would take.
+    """
+    if type(value) is float:
+        return value
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if isinstance(value, bool | str | bytes | bytearray) or kind in ("b", "c", "S", "U"):
         return None
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except Exception:  # whatever the type raises that is no number
         return None
 
 
 def _real(value: Any, what: str, *, optional: bool = False) -> float | None:
     if value is None and optional:
         return None
-    number = _as_float(value)
+    number = as_float(value)
     if number is None or not math.isfinite(number):
         raise SpaceError(f"{what} must be a finite number, got {value!r}")
     return number
 
 
 def _whole(value: Any, what: str) -> int:
-    number = _as_float(value)
+    number = as_float(value)
     if number is None or not number.is_integer():
         raise SpaceError(f"{what} must be a whole number, got {value!r}")
     return int(value)
@@ -241,16 +249,15 @@ def _check_range(parameter: Float | Int) -> None:
         raise SpaceError(f"{kind}: log must be True or False, got {parameter.log!r}")
     if low > high:
         raise SpaceError(f"{kind}: low={low!r} is above high={high!r}; swap them")
-    if math.isinf(float(high) - float(low)):
-        raise SpaceError(f"{kind}: the range {low!r}..{high!r} is wider than a float can hold; use log=True or less")
     if parameter.log and low <= 0:
         raise SpaceError(f"{kind}: a log scale needs low > 0, got low={low!r}")
     if step is not None and step <= 0:
         raise SpaceError(f"{kind}: step must be positive, got {step!r}")
+    if not math.isfinite(parameter.axis.width):
+        raise SpaceError(f"{kind}: the range {low!r}..{high!r} is wider than a float can hold; use log=True or less")
     limit = MAX_LOG_POINTS if parameter.log else MAX_POINTS
-    if not parameter.axis.continuous and (
-        parameter.axis.size > limit or max(abs(low), abs(high)) > 2**53 * (step or 1)
-    ):
+    grain = 1 if isinstance(parameter, Int) else step
+    if grain and (parameter.axis.size > limit or max(abs(low), abs(high)) > limit * grain):
         raise SpaceError(
             f"{kind}: {low!r}..{high!r} in steps of {step!r} are more values than a float can tell apart; "
             "use a larger step, a smaller range, or a Float without step"

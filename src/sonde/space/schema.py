@@ -17,6 +17,7 @@ from typing import Any
 
 from sonde.errors import SondeError, SpaceError
 from sonde.space import choices
+from sonde.space.conditions import alternatives
 from sonde.space.constraints import Constraint
 from sonde.space.parameters import Bool, Categorical, Float, Int, Parameter
 
@@ -31,7 +32,7 @@ def dump(parameters: Mapping[str, Parameter], constraints: Iterable[Constraint])
     """Return parameters and constraints as JSON-able data."""
     data: dict[str, Any] = {
         "version": VERSION,
-        "parameters": {name: _parameter_data(parameter) for name, parameter in parameters.items()},
+        "parameters": {name: _parameter_data(parameter, parameters) for name, parameter in parameters.items()},
     }
     where = [_constraint_data(constraint) for constraint in constraints]
     return data | {"where": where} if where else data
@@ -51,17 +52,19 @@ def parse(data: Any) -> tuple[dict[str, Parameter], tuple[Constraint, ...]]:
     return parameters, tuple(_constraint(entry, tuple(parameters)) for entry in where)
 
 
-def _parameter_data(parameter: Parameter) -> dict[str, Any]:
+def _parameter_data(parameter: Parameter, parameters: Mapping[str, Parameter]) -> dict[str, Any]:
     kind = type(parameter).__name__.lower()
     data: dict[str, Any] = {"type": kind}
     for field in _FIELDS[kind]:
         value = getattr(parameter, field)
         if field == "choices":
-            value = [choices.to_json(choice) for choice in value]
+            value = [choices.to_json(choice) for choice in choices.distinct(value)]
         if field not in _DEFAULTS or value != _DEFAULTS[field]:
             data[field] = value
     if parameter.when:
-        data["when"] = {parent: choices.to_json(_plain(wanted)) for parent, wanted in parameter.when.items()}
+        data["when"] = {
+            parent: choices.to_json(_plain(wanted, parameters[parent])) for parent, wanted in parameter.when.items()
+        }
     return data
 
 
@@ -75,7 +78,7 @@ def _parameter(name: str, data: Any) -> Parameter:
     fields = {key: value for key, value in data.items() if key != "type"}
     if "choices" in fields:
         fields["choices"] = [choices.from_json(choice) for choice in _listed(fields["choices"])]
-    if fields.get("when"):
+    if isinstance(fields.get("when"), Mapping):
         fields["when"] = {parent: choices.from_json(wanted) for parent, wanted in fields["when"].items()}
     try:
         return _TYPES[kind](**fields)
@@ -83,9 +86,16 @@ def _parameter(name: str, data: Any) -> Parameter:
         raise SpaceError(f"parameter {name!r}: {error}") from None
 
 
-def _plain(wanted: Any) -> Any:
-    """Sets and ranges have no JSON of their own and mean the list of their values, in a fixed order."""
-    return sorted(wanted, key=repr) if isinstance(wanted, set | frozenset | range) else wanted
+def _plain(wanted: Any, parent: Parameter) -> Any:
+    """Return what a condition asks for in the parent's own values; a collection without JSON of its own as a list."""
+    numbers = [parent.number(value) for value in alternatives(wanted, parent)]
+    if isinstance(wanted, set | frozenset):
+        numbers.sort()  # their own order depends on the process
+    known = choices.distinct(parent.choices) if isinstance(parent, Categorical) else None
+    values = [known[int(number)] if known else parent.value(number) for number in numbers]
+    if wanted in parent:
+        return values[0]
+    return tuple(values) if isinstance(wanted, tuple) else values
 
 
 def _constraint_data(constraint: Constraint) -> Any:

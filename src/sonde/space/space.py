@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -64,7 +63,7 @@ class Space:
     @property
     def finite(self) -> bool:
         """Whether there are finitely many configurations."""
-        return self.size != math.inf
+        return not any(axis.continuous for axis in self.codec.axes)
 
     def validate(self, configuration: Mapping[str, Any]) -> Configuration:
         """Return the configuration with canonical values, or raise ``ConfigurationError`` naming the parameter."""

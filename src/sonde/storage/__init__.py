@@ -6,6 +6,6 @@ the suite that every implementation passes.
 
 from sonde.storage.memory import MemoryStorage
 from sonde.storage.opening import open_storage
-from sonde.storage.port import AskTurn, Storage, StudyHeader, StudySummary
+from sonde.storage.port import Asker, AskTurn, Storage, StudyHeader, StudySummary
 
-__all__ = ["AskTurn", "MemoryStorage", "Storage", "StudyHeader", "StudySummary", "open_storage"]
+__all__ = ["AskTurn", "Asker", "MemoryStorage", "Storage", "StudyHeader", "StudySummary", "open_storage"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sonde.storage import rules
-from sonde.storage.port import AskTurn, Storage, StudyHeader, StudySummary
+from sonde.storage.port import Asker, AskTurn, Storage, StudyHeader, StudySummary
 from sonde.trials import Changes, Outcome, State, TrialRecord
 
 _SPENT = (State.RUNNING, State.COMPLETED, State.FAILED)
@@ -121,9 +121,7 @@ class MemoryStorage(Storage):
 
     # asking
 
-    def begin_ask(
-        self, study: int, count: int, *, holder: str, turn: float, lease: float | None, limit: int | None
-    ) -> AskTurn:
+    def begin_ask(self, study: int, count: int, asker: Asker, *, since: int = 0, limit: int | None = None) -> AskTurn:
         """Expire, claim, take the turn."""
         with self._lock:
             own, now = self._study(study), self.now()
@@ -131,45 +129,45 @@ class MemoryStorage(Storage):
             if limit is not None:
                 count = max(0, min(count, limit - sum(record.state in _SPENT for record in own.trials)))
             claimed = [own.trials[number] for number in sorted(own.waiting)[:count]]
-            claimed = [own.put(replace(record, state=State.RUNNING, worker=holder, started=now)) for record in claimed]
-            self._set_leases(own, claimed, lease)
+            claimed = [
+                own.put(replace(record, state=State.RUNNING, worker=asker.name, started=now)) for record in claimed
+            ]
+            self._set_leases(own, claimed, asker)
             missing = count - len(claimed)
             if missing == 0:
                 return AskTurn(claimed)
-            if own.holder not in (None, holder) and own.turn_ends >= now:
+            if own.holder not in (None, asker.name) and own.turn_ends >= now:
                 return AskTurn(claimed, missing, holder=own.holder)
-            own.holder, own.turn_ends = holder, now + turn
-            return AskTurn(claimed, missing, granted=True, next_number=len(own.trials))
+            own.holder, own.turn_ends = asker.name, now + asker.turn
+            return AskTurn(claimed, missing, True, len(own.trials), self.changes(study, since))
 
-    def renew_turn(self, study: int, *, holder: str, turn: float) -> bool:
+    def renew_turn(self, study: int, asker: Asker) -> bool:
         """Extend the turn."""
         with self._lock:
             own = self._study(study)
-            if own.holder == holder:
-                own.turn_ends = self.now() + turn
-            return own.holder == holder
+            if own.holder == asker.name:
+                own.turn_ends = self.now() + asker.turn
+            return own.holder == asker.name
 
-    def steal_turn(self, study: int, *, holder: str) -> None:
-        """End a dead holder's turn."""
+    def end_turn(self, study: int, holder: str) -> None:
+        """End a turn."""
         with self._lock:
             own = self._study(study)
             if own.holder == holder:
                 own.holder = None
 
-    def finish_ask(
-        self, study: int, rows: Sequence[bytes], *, holder: str, lease: float | None
-    ) -> list[TrialRecord] | None:
+    def finish_ask(self, study: int, rows: Sequence[bytes], asker: Asker) -> list[TrialRecord] | None:
         """Insert suggestions and end the turn."""
         with self._lock:
             own, now = self._study(study), self.now()
-            if own.holder != holder:
+            if own.holder != asker.name:
                 return None
             own.holder = None
             inserted = [
-                own.put(TrialRecord(len(own.trials), State.RUNNING, row, worker=holder, created=now, started=now))
+                own.put(TrialRecord(len(own.trials), State.RUNNING, row, worker=asker.name, created=now, started=now))
                 for row in rows
             ]
-            self._set_leases(own, inserted, lease)
+            self._set_leases(own, inserted, asker)
             return inserted
 
     def enqueue(self, study: int, rows: Sequence[bytes], attributes: Mapping[str, Any]) -> list[int]:
@@ -253,9 +251,9 @@ class MemoryStorage(Storage):
                                 attributes=record.attributes)
                 )  # fmt: skip
 
-    def _set_leases(self, own: _Study, records: list[TrialRecord], lease: float | None) -> None:
-        if lease is not None:
-            own.leases.update((record.number, self.now() + lease) for record in records)
+    def _set_leases(self, own: _Study, records: list[TrialRecord], asker: Asker) -> None:
+        if asker.lease is not None:
+            own.leases.update((record.number, self.now() + asker.lease) for record in records)
 
 
 def _columns(record: TrialRecord) -> tuple[Any, ...]:

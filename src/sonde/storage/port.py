@@ -15,7 +15,7 @@ process; after a power cut a suggestion may be gone, never a result.
 ``ConflictingResult`` and changes nothing.
 
 **One suggester**: ``begin_ask`` hands out waiting trials first. If more are wanted it grants the *turn* to one
-*holder* (the worker that asks, by name) at a time, for a limited time that ``renew_turn`` extends. ``finish_ask``
+*holder* (an asker, by its name) at a time, for a limited time that ``renew_turn`` extends. ``finish_ask``
 inserts the holder's suggestions and ends the turn; if the turn was lost meanwhile it inserts nothing and says so.
 Two asks therefore never see the same history with the same next number.
 
@@ -63,18 +63,29 @@ class StudySummary:
 
 
 @dataclass(frozen=True)
+class Asker:
+    """Who asks, and for how many seconds its turn and its trials are its own unless renewed (None: forever)."""
+
+    name: str
+    turn: float
+    lease: float | None
+
+
+@dataclass(frozen=True)
 class AskTurn:
     """The answer to ``begin_ask``.
 
     ``claimed`` are waiting trials, now running. ``missing`` is how many more the caller may suggest; if any,
-    ``granted`` says whether it holds the turn, and ``next_number`` is the number its first suggestion will get
-    unless somebody enqueues meanwhile. Where the turn is taken, ``holder`` names who has it.
+    ``granted`` says whether it holds the turn, ``next_number`` is the number its first suggestion will get unless
+    somebody enqueues meanwhile, and ``changes`` bring its history up to now. Where the turn is taken, ``holder``
+    names who has it.
     """
 
     claimed: Sequence[TrialRecord]
     missing: int = 0
     granted: bool = False
     next_number: int = 0
+    changes: Changes | None = None
     holder: str | None = None
 
 
@@ -122,28 +133,23 @@ class Storage(ABC):
     # asking
 
     @abstractmethod
-    def begin_ask(
-        self, study: int, count: int, *, holder: str, turn: float, lease: float | None, limit: int | None
-    ) -> AskTurn:
-        """Expire leases, claim up to ``count`` waiting trials, and take the turn for ``turn`` seconds if more are
-        wanted.
+    def begin_ask(self, study: int, count: int, asker: Asker, *, since: int = 0, limit: int | None = None) -> AskTurn:
+        """Expire leases, claim up to ``count`` waiting trials, and take the turn if more are wanted.
 
-        ``lease`` is in seconds, None for a trial that may run forever. ``limit`` is the number of trials of the study
-        that may be running, completed or failed afterwards.
+        ``since`` is the revision that the caller has seen. ``limit`` is the number of trials of the study that may be
+        running, completed or failed afterwards.
         """
 
     @abstractmethod
-    def renew_turn(self, study: int, *, holder: str, turn: float) -> bool:
-        """Extend the turn; return whether the holder still has it."""
+    def renew_turn(self, study: int, asker: Asker) -> bool:
+        """Extend the turn; return whether the asker still has it."""
 
     @abstractmethod
-    def steal_turn(self, study: int, *, holder: str) -> None:
-        """End the turn of a holder that is known to be dead."""
+    def end_turn(self, study: int, holder: str) -> None:
+        """End the turn of a holder that gave up or is known to be dead."""
 
     @abstractmethod
-    def finish_ask(
-        self, study: int, rows: Sequence[bytes], *, holder: str, lease: float | None
-    ) -> list[TrialRecord] | None:
+    def finish_ask(self, study: int, rows: Sequence[bytes], asker: Asker) -> list[TrialRecord] | None:
         """Insert suggestions as running trials and end the turn; None, and nothing inserted, if the turn was lost."""
 
     @abstractmethod

@@ -20,7 +20,7 @@ MAX_DRAWS = 20_000
 LISTED_AT_ONCE = 2**12  # a space this small is listed before any redraw
 LISTED_AT_ALL = 2**20
 
-_REDRAW, _PICK = 1, 2  # purposes of the key's streams
+_REDRAW, _PICK = 3, 4  # purposes of the key's streams; the Sobol sequence has 1 and 2
 
 
 def novel_rows(space: Space, history: History, units: Array, key: Key) -> Array:
@@ -73,7 +73,8 @@ def _pick_listed(space: Space, history: History, taken: set[bytes], key: Key) ->
     feasible = [row for row in space.rows() if not space.constraints or space.feasible(space.codec.configuration(row))]
     if not feasible:
         raise InfeasibleSpace(
-            f"none of the {space.size:.0f} configurations meets {', '.join(rule.name for rule in space.constraints)}"
+            f"none of the {space.size:.0f} configurations meets {', '.join(rule.name for rule in space.constraints)}; "
+            "loosen it, or widen the ranges"
         )
     left = [row for row in feasible if not history.contains(row) and row.tobytes() not in taken]
     if not left and history.noisy:

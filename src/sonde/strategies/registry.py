@@ -18,7 +18,7 @@ def resolve_strategy(strategy: str | Strategy) -> Strategy:
     """Return the strategy of a name; a strategy is itself."""
     if isinstance(strategy, Strategy):
         return strategy
-    if strategy not in _WHERE:
+    if not isinstance(strategy, str) or strategy not in _WHERE:
         raise OptionError(f"strategy must be one of {', '.join(_WHERE)} or a Strategy object, got {strategy!r}")
     module, name = _WHERE[strategy]
     made: Strategy = getattr(import_module(module), name)()

@@ -12,66 +12,63 @@ import socket
 import time
 from collections.abc import Callable
 
-from sonde.storage import Storage
-from sonde.study.heartbeat import TURN, Heartbeat
+from sonde.storage import Asker, AskTurn, Storage
 from sonde.trials import TrialRecord
 
-Suggest = Callable[[int, int], list[bytes]]  # (count, next number) -> packed rows, fewer if the space is used up
+Suggest = Callable[[AskTurn], list[bytes]]  # packed rows, fewer than missing where the space is used up
 
+TURN = 20.0  # seconds: how long others wait for a suggester that vanished with its machine
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.1
 
 
-def new_holder() -> str:
-    """Return a name for a new asker: where it lives, and a part of its own."""
-    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+def new_asker(lease: float | None) -> Asker:
+    """Return a new asker, named after where it lives, with a part of its own."""
+    name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+    return Asker(name, TURN, lease)
 
 
 def ask(
     storage: Storage,
     study: int,
     count: int,
+    asker: Asker,
     suggest: Suggest,
     *,
-    holder: str,
-    heartbeat: Heartbeat,
-    lease: float | None,
+    since: Callable[[], int],
     limit: int | None,
 ) -> list[TrialRecord]:
     """Return up to ``count`` trials, now running: waiting ones first, then suggestions.
 
-    Fewer come back only where ``limit`` or the end of a finite space leaves no more.
+    ``since`` gives the revision that ``suggest`` knows. Fewer trials come back only where ``limit`` or the end of a
+    finite space leaves no more.
     """
     got: list[TrialRecord] = []
     pause = _FIRST_PAUSE
     while True:
-        turn = storage.begin_ask(study, count - len(got), holder=holder, turn=TURN, lease=lease, limit=limit)
+        turn = storage.begin_ask(study, count - len(got), asker, since=since(), limit=limit)
         got.extend(turn.claimed)
         if turn.missing == 0:
             return got
         if turn.granted:
-            inserted = _suggest_in_turn(
-                storage, study, turn.missing, turn.next_number, suggest, holder, heartbeat, lease
-            )
+            inserted = _suggest_in_turn(storage, study, turn, asker, suggest)
             if inserted is not None:
                 return got + inserted
         elif turn.holder is not None and _is_dead(turn.holder):
-            storage.steal_turn(study, holder=turn.holder)
+            storage.end_turn(study, turn.holder)
         else:
             time.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(1.5 * pause, _LONGEST_PAUSE)
 
 
 def _suggest_in_turn(
-    storage: Storage, study: int, count: int, number: int, suggest: Suggest, holder: str, heartbeat: Heartbeat,
-    lease: float | None,
-) -> list[TrialRecord] | None:  # fmt: skip
+    storage: Storage, study: int, turn: AskTurn, asker: Asker, suggest: Suggest
+) -> list[TrialRecord] | None:
     try:
-        with heartbeat:
-            rows = suggest(count, number)
+        rows = suggest(turn)
     except BaseException:
-        storage.steal_turn(study, holder=holder)  # do not let the others wait for a failure
+        storage.end_turn(study, asker.name)  # do not let the others wait for a failure
         raise
-    return storage.finish_ask(study, rows, holder=holder, lease=lease)
+    return storage.finish_ask(study, rows, asker)
 
 
 def _is_dead(holder: str) -> bool:

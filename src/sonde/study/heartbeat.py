@@ -10,9 +10,7 @@ import logging
 import threading
 
 from sonde.errors import SondeError
-from sonde.storage import Storage
-
-TURN = 20.0  # seconds: how long others wait for a suggester that vanished with its machine
+from sonde.storage import Asker, Storage
 
 _log = logging.getLogger(__name__)
 
@@ -20,9 +18,9 @@ _log = logging.getLogger(__name__)
 class Heartbeat:
     """Renews every third of the shortest claim."""
 
-    def __init__(self, storage: Storage, study: int, holder: str, lease: float | None) -> None:
-        self._storage, self._study, self._holder, self._lease = storage, study, holder, lease
-        self._interval = min(TURN, lease or TURN) / 3
+    def __init__(self, storage: Storage, study: int, asker: Asker) -> None:
+        self._storage, self._study, self._asker = storage, study, asker
+        self._interval = min(asker.turn, asker.lease or asker.turn) / 3
         self._condition = threading.Condition()
         self._numbers: set[int] = set()
         self._suggesting = False
@@ -31,7 +29,7 @@ class Heartbeat:
 
     def hold(self, numbers: list[int]) -> None:
         """Keep the leases of these trials."""
-        if self._lease is not None:
+        if self._asker.lease is not None:
             with self._condition:
                 self._numbers.update(numbers)
                 self._start()
@@ -79,7 +77,7 @@ class Heartbeat:
                 _log.warning("could not renew leases, will try again: %s", error)
 
     def _beat(self, numbers: list[int], suggesting: bool) -> None:
-        if numbers and self._lease is not None:
-            self._storage.heartbeat(self._study, numbers, self._lease)
+        if numbers and self._asker.lease is not None:
+            self._storage.heartbeat(self._study, numbers, self._asker.lease)
         if suggesting:
-            self._storage.renew_turn(self._study, holder=self._holder, turn=TURN)
+            self._storage.renew_turn(self._study, self._asker)

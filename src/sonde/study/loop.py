@@ -67,7 +67,7 @@ class Run:
             wanted = min(wanted, self.limits.n_trials - self.asked)
         if wanted <= 0 or self.ending():
             return False
-        trials = self.study._ask(wanted, lease=self.study._lease, limit=self.limits.total_trials)
+        trials = self.study._ask(wanted, limit=self.limits.total_trials)
         self.finished = len(trials) < wanted  # the space or the common budget is used up
         self.asked += len(trials)
         for position, trial in enumerate(trials):
@@ -96,7 +96,7 @@ class Run:
             self.landed.wait(None if calls_back else _POLL)
             self.landed.clear()
         for number in landed:
-            trial, future = self.flying.pop(number)
+            trial, future = self.flying[number]
             yield trial, _report(future)
 
     def record(self, trial: Trial, report: Report) -> None:
@@ -107,6 +107,8 @@ class Run:
         except TrialError as error:  # somebody else told or cancelled it
             warnings.warn(f"the result of trial {trial.number} was not recorded: {error}", stacklevel=2)
             return
+        finally:
+            del self.flying[trial.number]
         self.done += 1
         self.failed += told.state is State.FAILED
         self.show()
@@ -135,12 +137,18 @@ class Run:
         self.progress.show(done, failed, best)
 
     def abandon(self) -> None:
-        """Let go of what is running: others, or a later run, will take it up."""
-        for _, future in self.flying.values():
+        """Keep what has landed and let go of what is running: others, or a later run, will take it up."""
+        running = []
+        for trial, future in self.flying.values():
             if hasattr(future, "cancel"):
                 future.cancel()
-        if self.flying:
-            self.study.release([trial for trial, _ in self.flying.values()])
+            report = _landed(future)
+            if report is None:
+                running.append(trial)
+            else:
+                self.study._tell(trial.number, self.outcome(report), _sendable(report.attributes, trial))
+        if running:
+            self.study.release(running)
 
 
 def run_loop(
@@ -173,9 +181,9 @@ def run_loop(
         except SpaceExhausted:
             pass
         finally:
+            run.abandon()
             if own is not None:
                 own.shutdown()
-            run.abandon()
 
 
 def _own_executor(workers: int) -> Inline | Processes:
@@ -197,6 +205,15 @@ def _report(future: Future) -> Report:
     if not isinstance(report, Report):
         return Report(error=f"the executor returned {type(report).__name__} instead of the task's report")
     return report
+
+
+def _landed(future: Future) -> Report | None:
+    """Return the report if there is one: not where the worker went down with the interrupt."""
+    try:
+        report = future.result() if future.done() else None
+    except BaseException:
+        return None
+    return report if isinstance(report, Report) else None
 
 
 def _sendable(attributes: Any, trial: Trial) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -14,7 +15,7 @@ from sonde.errors import NoResult, OptionError, SpaceExhausted, StudyExists, Stu
 from sonde.execution import Executor
 from sonde.sampling import Key
 from sonde.space import Space
-from sonde.storage import Storage, StudyHeader, open_storage
+from sonde.storage import Asker, AskTurn, Storage, StudyHeader, open_storage
 from sonde.strategies import Strategy, resolve_strategy
 from sonde.study import asking, checks, export
 from sonde.study.heartbeat import Heartbeat
@@ -95,9 +96,8 @@ class Study:
         self.storage = storage
         self._header = header
         # A study in memory dies with its process: there is nobody to take over its trials.
-        self._lease = None if storage.url is None else checks.seconds(lease, "lease")
-        self._holder = asking.new_holder()
-        self._heartbeat = Heartbeat(storage, header.key, self._holder, self._lease)
+        self._asker = asking.new_asker(None if storage.url is None else checks.seconds(lease, "lease"))
+        self._heartbeat = Heartbeat(storage, header.key, self._asker)
         self._history = History(space, 1.0 if header.direction == "minimize" else -1.0)
         self._trials: list[Trial] = []
         self._trials_revision = 0
@@ -109,7 +109,7 @@ class Study:
         if self.storage.url is None:
             raise OptionError("a study in memory cannot be sent to another process; give it a storage")
         return {"storage": self.storage, "header": self._header, "space": self.space, "strategy": self._strategy,
-                "lease": self._lease}  # fmt: skip
+                "lease": self._asker.lease}  # fmt: skip
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._strategy = state["strategy"]
@@ -157,23 +157,29 @@ class Study:
         ``lease=None`` lets them run forever, for results that another process will tell.
         """
         wanted = 1 if count is None else checks.count(count, "count")
-        trials = self._ask(wanted, lease=self._lease if lease == -1.0 else checks.seconds(lease, "lease"))
+        asker = None if lease == -1.0 else replace(self._asker, lease=checks.seconds(lease, "lease"))
+        trials = self._ask(wanted, asker)
         if not trials:
             raise SpaceExhausted(f"all {self.space.size:.0f} configurations of the space have been tried")
         return trials[0] if count is None else trials
 
-    def _ask(self, count: int, *, lease: float | None, limit: int | None = None) -> list[Trial]:
+    def _ask(self, count: int, asker: Asker | None = None, limit: int | None = None) -> list[Trial]:
+        """Ask as this study, whose trials the heartbeat keeps, or as another asker, whose trials it does not."""
         with self._lock:
             records = asking.ask(
-                self.storage, self._header.key, count, self._suggest, holder=self._holder,
-                heartbeat=self._heartbeat, lease=lease, limit=limit,
+                self.storage, self._header.key, count, asker or self._asker, self._suggest,
+                since=lambda: self._history.revision, limit=limit,
             )  # fmt: skip
-            if lease is not None and lease == self._lease:
+            if asker is None:
                 self._heartbeat.hold([record.number for record in records])
             return [to_trial(record, self.space) for record in records]
 
-    def _suggest(self, count: int, number: int) -> list[bytes]:
-        rows = self._strategy.suggest(self.space, self.history, count, Key(self.seed, number))
+    def _suggest(self, turn: AskTurn) -> list[bytes]:
+        if turn.changes is not None:
+            self._history.update(turn.changes)
+        with self._heartbeat:
+            key = Key(self.seed, turn.next_number)
+            rows = self._strategy.suggest(self.space, self._history, turn.missing, key)
         return [pack_row(row) for row in rows]
 
     def enqueue(self, params: Mapping[str, Any], *, attributes: Mapping[str, Any] | None = None) -> int:

@@ -17,7 +17,7 @@ from sonde.errors import (
     StudyNotFound,
     UnknownTrial,
 )
-from sonde.storage import AskTurn, Storage, StudyHeader
+from sonde.storage import Asker, AskTurn, Storage, StudyHeader
 from sonde.trials import History, Outcome, State, failure
 
 ROW = struct.pack("<2d", 0.25, 3.0)
@@ -26,17 +26,23 @@ FULL = Outcome(State.COMPLETED, -1e300, 0.5, struct.pack("<2d", 1.0, float("nan"
 HEADER = StudyHeader("study", '{"any": "text"}', "minimize", 7, "sobol")
 
 
-def begin(storage: Storage, study: int, count: int = 1, *, holder: str = "me", **options: Any) -> AskTurn:
+def begin(
+    storage: Storage, study: int, count: int = 1, *, holder: str = "me", turn: float = 10.0,
+    lease: float | None = None, **options: Any,
+) -> AskTurn:  # fmt: skip
     """Begin an ask with usual settings."""
-    settings = {"turn": 10.0, "lease": None, "limit": None} | options
-    return storage.begin_ask(study, count, holder=holder, **settings)
+    return storage.begin_ask(study, count, Asker(holder, turn, lease), **options)
+
+
+def finish(storage: Storage, study: int, rows: list[bytes], *, holder: str = "me", lease: float | None = None) -> Any:
+    """Finish an ask with usual settings."""
+    return storage.finish_ask(study, rows, Asker(holder, 10.0, lease))
 
 
 def ask(storage: Storage, study: int, count: int = 1, *, holder: str = "me", lease: float | None = None) -> list[int]:
     """Ask for trials and insert what is missing; return their numbers."""
     turn = begin(storage, study, count, holder=holder, lease=lease)
-    inserted = storage.finish_ask(study, [ROW] * turn.missing, holder=holder, lease=lease) if turn.missing else []
-    assert inserted is not None
+    inserted = finish(storage, study, [ROW] * turn.missing, holder=holder, lease=lease) if turn.missing else []
     return [record.number for record in [*turn.claimed, *inserted]]
 
 
@@ -127,33 +133,43 @@ class StorageContract:
         assert begin(storage, study, holder="one").granted
         second = begin(storage, study, holder="two")
         assert (second.granted, second.holder, second.missing) == (False, "one", 1)
-        assert storage.finish_ask(study, [ROW], holder="two", lease=None) is None
+        assert finish(storage, study, [ROW], holder="two") is None
         assert begin(storage, study, holder="one").granted  # asking again is not stealing
-        assert storage.finish_ask(study, [ROW], holder="one", lease=None) is not None
+        assert finish(storage, study, [ROW], holder="one") is not None
         assert begin(storage, study, holder="two").granted
 
     def test_a_turn_ends_by_itself_unless_renewed(self, storage: Storage, study: int) -> None:
         begin(storage, study, holder="one", turn=0.2)
-        assert storage.renew_turn(study, holder="one", turn=10.0)
+        assert storage.renew_turn(study, Asker("one", 10.0, None))
         time.sleep(0.3)
         assert not begin(storage, study, holder="two").granted
-        assert storage.renew_turn(study, holder="one", turn=0.01)
+        assert storage.renew_turn(study, Asker("one", 0.01, None))
         time.sleep(0.1)
         assert begin(storage, study, holder="two").granted
-        assert not storage.renew_turn(study, holder="one", turn=10.0)
-        assert storage.finish_ask(study, [ROW], holder="one", lease=None) is None
+        assert not storage.renew_turn(study, Asker("one", 10.0, None))
+        assert finish(storage, study, [ROW], holder="one") is None
         assert states(storage, study) == []
 
-    def test_a_stolen_turn_is_free(self, storage: Storage, study: int) -> None:
+    def test_an_ended_turn_is_free(self, storage: Storage, study: int) -> None:
         begin(storage, study, holder="one")
-        storage.steal_turn(study, holder="nobody")
+        storage.end_turn(study, "nobody")
         assert not begin(storage, study, holder="two").granted
-        storage.steal_turn(study, holder="one")
+        storage.end_turn(study, "one")
         assert begin(storage, study, holder="two").granted
 
-    def test_the_turn_tells_the_next_number(self, storage: Storage, study: int) -> None:
+    def test_the_turn_tells_the_next_number_and_what_changed(self, storage: Storage, study: int) -> None:
         ask(storage, study, 4)
-        assert begin(storage, study).next_number == 4
+        seen = storage.changes(study, 0).revision
+        storage.tell(study, 2, DONE, {})
+        turn = begin(storage, study, since=seen)
+        assert turn.next_number == 4
+        assert turn.changes == storage.changes(study, seen)
+        assert [row[0] for row in storage.changes(study, seen).rows] == [2]
+
+    def test_an_ask_served_from_the_queue_leaves_the_turn(self, storage: Storage, study: int) -> None:
+        storage.enqueue(study, [ROW], {})
+        assert len(begin(storage, study, holder="one").claimed) == 1
+        assert begin(storage, study, holder="two").granted
 
     def test_limit_counts_what_is_running_completed_or_failed(self, storage: Storage, study: int) -> None:
         storage.add(study, [(ROW, DONE, {}), (ROW, failure("no"), {})])
@@ -311,7 +327,7 @@ class StorageContract:
                 while not (turn.granted or turn.claimed):
                     time.sleep(0.001)
                     turn = begin(storage, study, holder=holder)
-                inserted = storage.finish_ask(study, [ROW], holder=holder, lease=None)
+                inserted = finish(storage, study, [ROW], holder=holder)
                 assert inserted is not None
                 storage.tell(study, inserted[0].number, DONE, {})
                 told.append(inserted[0].number)
@@ -336,9 +352,9 @@ class StorageContract:
         def ask_until_granted(holder: str) -> int:
             while not begin(storage, study, holder=holder).granted:
                 time.sleep(0.001)
-            inserted = storage.finish_ask(study, [ROW], holder=holder, lease=None)
+            inserted = finish(storage, study, [ROW], holder=holder)
             assert inserted is not None
-            return inserted[0].number
+            return int(inserted[0].number)
 
         def read() -> None:
             while not done.is_set():

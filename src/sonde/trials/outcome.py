@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sonde.errors import EvaluationError
 from sonde.space import Space
+from sonde.space.parameters import as_float
 from sonde.trials.evaluation import Evaluation
 from sonde.trials.state import State
 
@@ -66,14 +67,10 @@ def judge(result: Any, space: Space) -> Outcome:
 
 def real(value: Any, what: str) -> float:
     """Return anything that is one real number as a float: Python, NumPy, JAX and PyTorch scalars."""
-    if isinstance(value, bool | str | bytes) or value is None:
-        raise EvaluationError(f"{what} must be a number, got {value!r}")
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-    except Exception:
-        raise EvaluationError(f"{what} must be a number, got {type(value).__name__} {_short(value)}") from None
+    number = as_float(value)
+    if number is None:
+        raise EvaluationError(f"{what} must be a number, got {type(value).__name__} {_short(value)}")
+    return number
 
 
 def unpack_gradient(packed: bytes | None) -> Array | None:
@@ -102,13 +99,14 @@ def _hessian(hessian: Any, space: Space) -> bytes:
         matrix = np.full((size, size), np.nan)
         for name, line in hessian.items():
             matrix[_column(name, space, "hessian")] = _by_name(line, space, f"hessian[{name!r}]")
-        matrix = np.where(np.isnan(matrix), matrix.T, matrix)  # one half is enough
     else:
         matrix = _array(hessian, (size, size), "hessian")
+    matrix = _finite_or_missing(matrix)
+    matrix = np.where(np.isnan(matrix), matrix.T, matrix)  # one half is enough
     scale = np.nanmax(np.abs(matrix), initial=0.0)
     if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-9 * scale, equal_nan=True):
         raise EvaluationError("hessian must be symmetric")
-    return _finite_or_missing(matrix)[np.triu_indices(size)].astype("<f8").tobytes()
+    return matrix[np.triu_indices(size)].astype("<f8").tobytes()
 
 
 def _by_name(numbers: Any, space: Space, what: str) -> Array:
@@ -122,8 +120,9 @@ def _by_name(numbers: Any, space: Space, what: str) -> Array:
 
 def _array(numbers: Any, shape: tuple[int, ...], what: str) -> Array:
     try:
-        array = np.asarray(numbers, dtype=float)
-    except (TypeError, ValueError):
+        array = np.asarray(numbers)
+        array = array.astype(float, casting="unsafe" if array.dtype == object else "same_kind")
+    except Exception:  # ragged, complex, text, on another device, ...
         raise EvaluationError(f"{what} must be numbers by parameter name, got {_short(numbers)}") from None
     if array.shape != shape:
         raise EvaluationError(f"{what} has shape {array.shape}, expected {shape}: one number for each parameter")

@@ -35,6 +35,8 @@ PATIENCE = 60.0
 SCHEMA_VERSION = "0001"
 _VERSION = sa.table("sonde_version", sa.column("version_num"))
 _ADVISORY_LOCK = 0x50DE  # any number of our own
+# What a PostgreSQL that is busy or restarting says to whoever connects (there is no error code yet then).
+_BUSY_SERVER = ("too many clients", "connection slots", "starting up", "shutting down", "recovery mode")
 
 T = TypeVar("T")
 
@@ -203,10 +205,8 @@ def _passing(error: DBAPIError) -> bool:
     if isinstance(error.orig, sqlite3.OperationalError):
         return "locked" in str(error.orig) or "busy" in str(error.orig)
     state = getattr(error.orig, "sqlstate", None)
-    if state is None:  # no connection at all, or it broke
-        return (
-            isinstance(error, OperationalError) and "too many clients" in str(error.orig)
-        ) or error.connection_invalidated
+    if state is None:  # no connection, or it broke
+        return error.connection_invalidated or any(text in str(error.orig) for text in _BUSY_SERVER)
     return state[:2] in ("08", "40", "53", "57")  # connection, rollback, resources, operator intervention
 
 

@@ -11,8 +11,6 @@ import sqlalchemy as sa
 from sonde.storage.sql.tables import studies, trials
 from sonde.trials import State
 
-HEADER = (studies.c.name, studies.c.space, studies.c.direction, studies.c.seed, studies.c.strategy, studies.c.created,
-           studies.c.id)  # fmt: skip
 _CHANGED = (trials.c.number, trials.c.state, trials.c.row, trials.c.value, trials.c.noise, trials.c.gradient,
             trials.c.hessian, trials.c.constraints)  # fmt: skip
 _RECORD = (*_CHANGED, trials.c.error, trials.c.worker, trials.c.created, trials.c.started, trials.c.finished,
@@ -43,9 +41,9 @@ RAISE_REVISION = (
     sa.update(studies)
     .where(_study)
     .values(revision=studies.c.revision + 1)
-    .returning(studies.c.revision, studies.c.next_number, studies.c.holder, studies.c.turn_ends)
+    .returning(studies.c.revision, studies.c.next_number)
 )
-END_TURN = (
+FINISH_TURN = (
     sa.update(studies)
     .where(_study, studies.c.holder == sa.bindparam("who"))
     .values(
@@ -56,7 +54,20 @@ END_TURN = (
     .returning(studies.c.revision, studies.c.next_number)
 )
 SET_NEXT_NUMBER = sa.update(studies).where(_study).values(next_number=sa.bindparam("next"))
-SET_TURN = sa.update(studies).where(_study).values(holder=sa.bindparam("who"), turn_ends=sa.bindparam("ends"))
+_free = sa.or_(
+    studies.c.holder.is_(None), studies.c.holder == sa.bindparam("who"), studies.c.turn_ends < sa.bindparam("now")
+)
+TAKE_TURN = (  # raises the revision as well; who holds the turn afterwards is returned
+    sa.update(studies)
+    .where(_study)
+    .values(
+        revision=studies.c.revision + 1,
+        holder=sa.case((_free, sa.bindparam("who")), else_=studies.c.holder),
+        turn_ends=sa.case((_free, sa.bindparam("ends")), else_=studies.c.turn_ends),
+    )
+    .returning(studies.c.revision, studies.c.next_number, studies.c.holder)
+)
+LEAVE_TURN = sa.update(studies).where(_study, studies.c.holder == sa.bindparam("who")).values(holder=None)
 RENEW_TURN = (
     sa.update(studies).where(_study, studies.c.holder == sa.bindparam("who")).values(turn_ends=sa.bindparam("ends"))
 )

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import IntegrityError
 
 from sonde.storage import rules
-from sonde.storage.port import AskTurn, Storage, StudyHeader, StudySummary
+from sonde.storage.port import Asker, AskTurn, Storage, StudyHeader, StudySummary
+from sonde.storage.sql import catalogue
 from sonde.storage.sql import statements as sql
 from sonde.storage.sql.database import Database
-from sonde.storage.sql.tables import studies, trials
+from sonde.storage.sql.rows import attributes_text, outcome_columns, to_changes, to_record
 from sonde.trials import Changes, Outcome, State, TrialRecord
 
 Rows = list[dict[str, Any]]
@@ -47,79 +46,21 @@ class SqlStorage(Storage):
 
     def create_study(self, header: StudyHeader) -> StudyHeader:
         """Create a study."""
-        header = replace(header, created=self.now())
-        values = {"name": header.name, "space": header.space, "direction": header.direction, "seed": header.seed,
-                  "strategy": header.strategy, "created": header.created, "revision": 0, "next_number": 0}  # fmt: skip
-
-        def work(connection: sa.Connection) -> int:
-            taken = connection.execute(sa.select(studies.c.id).where(studies.c.name == header.name)).scalar()
-            if taken is not None:
-                raise rules.study_exists(header.name)
-            try:
-                with connection.begin_nested():
-                    return int(connection.execute(sa.insert(studies).returning(studies.c.id), values).scalar_one())
-            except IntegrityError:
-                raise rules.study_exists(header.name) from None
-
-        return replace(header, key=self._database.write(work, durable=True))
+        dated = replace(header, created=self.now())
+        key = self._database.write(lambda connection: catalogue.create(connection, dated), durable=True)
+        return replace(dated, key=key)
 
     def find_study(self, name: str) -> StudyHeader:
         """Return the header of a study."""
-
-        def work(connection: sa.Connection) -> StudyHeader:
-            found = connection.execute(sa.select(*sql.HEADER).where(studies.c.name == name)).one_or_none()
-            if found is None:
-                known = connection.execute(sa.select(studies.c.name).order_by(studies.c.name).limit(11)).scalars()
-                raise rules.study_not_found(name, list(known))
-            return StudyHeader(*found)
-
-        return self._database.read(work)
+        return self._database.read(lambda connection: catalogue.find(connection, name))
 
     def studies(self) -> list[StudySummary]:
         """Return all studies."""
-        count = sa.select(trials.c.study_id, trials.c.state, sa.func.count()).group_by(
-            trials.c.study_id, trials.c.state
-        )
-        completed = trials.c.state == State.COMPLETED.value
-        plain = sa.and_(completed, trials.c.constraints.is_(None))
-        extremes = (
-            sa.select(trials.c.study_id, sa.func.min(trials.c.value), sa.func.max(trials.c.value))
-            .where(plain)
-            .group_by(trials.c.study_id)
-        )
-        constrained = sa.select(trials.c.study_id, trials.c.value, trials.c.constraints).where(
-            completed, trials.c.constraints.is_not(None)
-        )
-
-        def work(connection: sa.Connection) -> list[StudySummary]:
-            counts: dict[int, dict[State, int]] = {}
-            for study, state, number in connection.execute(count):
-                counts.setdefault(study, {})[State(state)] = number
-            values = {study: [low, high] for study, low, high in connection.execute(extremes)}
-            for study, value, levels in connection.execute(constrained):
-                if max(json.loads(levels).values(), default=0) <= 0:
-                    values.setdefault(study, []).append(value)
-            headers = [
-                StudyHeader(*found) for found in connection.execute(sa.select(*sql.HEADER).order_by(studies.c.name))
-            ]
-            choose = {"minimize": min, "maximize": max}
-            return [
-                StudySummary(header, counts.get(header.key, {}),
-                             choose[header.direction](values.get(header.key, []), default=None))
-                for header in headers
-            ]  # fmt: skip
-
-        return self._database.read(work)
+        return self._database.read(catalogue.summaries)
 
     def delete_study(self, name: str) -> None:
         """Delete a study."""
-        key = self.find_study(name).key
-
-        def work(connection: sa.Connection) -> None:
-            connection.execute(sa.delete(trials).where(trials.c.study_id == key))
-            connection.execute(sa.delete(studies).where(studies.c.id == key))
-
-        self._database.write(work, durable=True)
+        self._database.write(lambda connection: catalogue.delete(connection, name), durable=True)
 
     # reading
 
@@ -131,7 +72,7 @@ class SqlStorage(Storage):
             if revision == since:
                 return Changes(revision, ())
             found = connection.execute(sql.SELECT_CHANGED, {"study": study, "since": since}).all()
-            return Changes(revision, [(*row[:7], row[7] and json.loads(row[7])) for row in found])
+            return to_changes(revision, found)
 
         return self._database.read(work)
 
@@ -143,7 +84,7 @@ class SqlStorage(Storage):
             if revision == since:
                 return revision, []
             return revision, [
-                _record(row) for row in connection.execute(sql.SELECT_RECORDS, {"study": study, "since": since})
+                to_record(row) for row in connection.execute(sql.SELECT_RECORDS, {"study": study, "since": since})
             ]
 
         return self._database.read(work)
@@ -154,71 +95,57 @@ class SqlStorage(Storage):
 
     # asking
 
-    def begin_ask(
-        self, study: int, count: int, *, holder: str, turn: float, lease: float | None, limit: int | None
-    ) -> AskTurn:
+    def begin_ask(self, study: int, count: int, asker: Asker, *, since: int = 0, limit: int | None = None) -> AskTurn:
         """Expire, claim, take the turn."""
 
         def work(connection: sa.Connection) -> AskTurn:
             now = self.now()
-            revision, next_number, present, turn_ends = self._raise_revision(connection, study)
-            due = connection.execute(sql.SELECT_DUE, {"study": study, "now": now}).all()
-            waiting = [number for number, state in due if state == State.WAITING.value]
-            expired = [number for number, state in due if state == State.RUNNING.value]
-            if expired:
-                again = self._lose(connection, study, expired, revision, next_number)
-                waiting.extend(range(next_number, again))
-                next_number = again
+            taking = {"study": study, "who": asker.name, "now": now, "ends": now + asker.turn}
+            revision, next_number, holder = self._study_row(connection, sql.TAKE_TURN, taking)
+            waiting, next_number = self._queue(connection, study, now, revision, next_number)
             wanted = count
             if limit is not None:
                 spent = connection.execute(sql.COUNT_SPENT, {"study": study}).scalar_one()
                 wanted = max(0, min(count, limit - spent))
-            ends = None if lease is None else now + lease
-            claimed = self._claim(connection, study, waiting[:wanted], holder, revision, ends)
+            claimed = self._claim(connection, study, waiting[:wanted], asker, revision)
             missing = wanted - len(claimed)
             if missing == 0:
+                connection.execute(sql.LEAVE_TURN, {"study": study, "who": asker.name})
                 return AskTurn(claimed)
-            if present not in (None, holder) and turn_ends >= now:
-                return AskTurn(claimed, missing, holder=present)
-            connection.execute(sql.SET_TURN, {"study": study, "who": holder, "ends": now + turn})
-            return AskTurn(claimed, missing, granted=True, next_number=next_number)
+            if holder != asker.name:
+                return AskTurn(claimed, missing, holder=holder)
+            changed = connection.execute(sql.SELECT_CHANGED, {"study": study, "since": since}).all()
+            return AskTurn(claimed, missing, True, next_number, to_changes(revision, changed))
 
         return self._database.write(work, durable=False)
 
-    def renew_turn(self, study: int, *, holder: str, turn: float) -> bool:
+    def renew_turn(self, study: int, asker: Asker) -> bool:
         """Extend the turn."""
-        values = {"study": study, "who": holder, "ends": self.now() + turn}
-        return (
-            self._database.write(lambda connection: connection.execute(sql.RENEW_TURN, values), durable=False).rowcount
-            == 1
-        )
+        values = {"study": study, "who": asker.name, "ends": self.now() + asker.turn}
+        renewed = self._database.write(lambda connection: connection.execute(sql.RENEW_TURN, values), durable=False)
+        return renewed.rowcount == 1
 
-    def steal_turn(self, study: int, *, holder: str) -> None:
-        """End a dead holder's turn."""
-        values = {"study": study, "who": holder, "ends": 0.0}
-        self._database.write(lambda connection: connection.execute(sql.RENEW_TURN, values), durable=False)
+    def end_turn(self, study: int, holder: str) -> None:
+        """End a turn."""
+        values = {"study": study, "who": holder}
+        self._database.write(lambda connection: connection.execute(sql.LEAVE_TURN, values), durable=False)
 
-    def finish_ask(
-        self, study: int, rows: Sequence[bytes], *, holder: str, lease: float | None
-    ) -> list[TrialRecord] | None:
+    def finish_ask(self, study: int, rows: Sequence[bytes], asker: Asker) -> list[TrialRecord] | None:
         """Insert suggestions and end the turn."""
 
         def work(connection: sa.Connection) -> list[TrialRecord] | None:
             now = self.now()
-            ended = connection.execute(sql.END_TURN, {"study": study, "who": holder, "count": len(rows)}).one_or_none()
-            if ended is None:
+            finishing = {"study": study, "who": asker.name, "count": len(rows)}
+            finished = connection.execute(sql.FINISH_TURN, finishing).one_or_none()
+            if finished is None:
                 self._revision(connection, study)  # raises where the study was deleted
                 return None
-            revision, first = ended[0], ended[1] - len(rows)
-            common = {"state": State.RUNNING.value, "revision": revision, "worker": holder, "created": now,
-                      "started": now, "lease": None if lease is None else now + lease}  # fmt: skip
-            numbered = enumerate(rows, first)
-            self._insert(
-                connection,
-                [{"study_id": study, "number": number, "row": row, **common} for number, row in numbered],
-            )
+            revision, first = finished[0], finished[1] - len(rows)
+            common = {"state": State.RUNNING.value, "revision": revision, "worker": asker.name, "created": now,
+                      "started": now, "lease": _ends(now, asker)}  # fmt: skip
+            self._insert(connection, study, first, [{"row": row, **common} for row in rows])
             return [
-                TrialRecord(number, State.RUNNING, row, worker=holder, created=now, started=now)
+                TrialRecord(number, State.RUNNING, row, worker=asker.name, created=now, started=now)
                 for number, row in enumerate(rows, first)
             ]
 
@@ -226,10 +153,10 @@ class SqlStorage(Storage):
 
     def enqueue(self, study: int, rows: Sequence[bytes], attributes: Mapping[str, Any]) -> list[int]:
         """Insert waiting trials."""
-        text = _attributes(attributes)
+        text = attributes_text(attributes)
 
         def work(connection: sa.Connection) -> list[int]:
-            revision, next_number, _, _ = self._raise_revision(connection, study)
+            revision, next_number = self._raise_revision(connection, study)
             common = {
                 "state": State.WAITING.value,
                 "revision": revision,
@@ -245,13 +172,13 @@ class SqlStorage(Storage):
         """Insert finished trials."""
         now = self.now()
         rows = [
-            {"row": row, **_outcome_columns(outcome), "created": now, "finished": now,
-             "attributes": _attributes(attributes)}
+            {"row": row, **outcome_columns(outcome), "created": now, "finished": now,
+             "attributes": attributes_text(attributes)}
             for row, outcome, attributes in trials
         ]  # fmt: skip
 
         def work(connection: sa.Connection) -> list[int]:
-            revision, next_number, _, _ = self._raise_revision(connection, study)
+            revision, next_number = self._raise_revision(connection, study)
             self._append(connection, study, next_number, [{**row, "revision": revision} for row in rows])
             return list(range(next_number, next_number + len(rows)))
 
@@ -264,15 +191,15 @@ class SqlStorage(Storage):
         rules.attributes_json(attributes)
 
         def work(connection: sa.Connection) -> TrialRecord:
-            revision, _, _, _ = self._raise_revision(connection, study)
+            revision, _ = self._raise_revision(connection, study)
             record = self._record(connection, study, number)
             if not rules.is_news(record, outcome):
                 return record
             now, merged = self.now(), {**record.attributes, **attributes}
             if record.state is State.LOST:
                 connection.execute(sql.CANCEL_RETRY, {"study": study, "one": number, "rev": revision, "now": now})
-            columns = {**_outcome_columns(outcome), "revision": revision, "finished": now,
-                       "attributes": _attributes(merged)}  # fmt: skip
+            columns = {**outcome_columns(outcome), "revision": revision, "finished": now,
+                       "attributes": attributes_text(merged)}  # fmt: skip
             values = {"new_" + name: value for name, value in columns.items()}
             connection.execute(sql.FINISH, {"study": study, "one": number, **values})
             return replace(record, state=outcome.state, outcome=outcome, finished=now, attributes=merged)
@@ -288,7 +215,7 @@ class SqlStorage(Storage):
         """Give trials back."""
 
         def work(connection: sa.Connection) -> None:
-            revision, next_number, _, _ = self._raise_revision(connection, study)
+            revision, next_number = self._raise_revision(connection, study)
             found = connection.execute(sql.SELECT_THESE, {"study": study, "numbers": list(numbers)})
             running = [row.number for row in found if row.state == State.RUNNING.value]
             if running:
@@ -300,7 +227,7 @@ class SqlStorage(Storage):
         """Cancel trials."""
 
         def work(connection: sa.Connection) -> None:
-            revision, _, _, _ = self._raise_revision(connection, study)
+            revision, _ = self._raise_revision(connection, study)
             for number in numbers:
                 record = self._record(connection, study, number)
                 rules.require_transition(number, record.state, State.CANCELLED)
@@ -317,41 +244,42 @@ class SqlStorage(Storage):
         return int(revision)
 
     def _raise_revision(self, connection: sa.Connection, study: int) -> Any:
-        """Lock the study; return its new revision, next number, holder and end of turn."""
-        found = connection.execute(sql.RAISE_REVISION, {"study": study}).one_or_none()
+        """Lock the study; return its new revision and next number."""
+        return self._study_row(connection, sql.RAISE_REVISION, {"study": study})
+
+    def _study_row(self, connection: sa.Connection, statement: sa.UpdateBase, values: dict[str, Any]) -> Any:
+        found = connection.execute(statement, values).one_or_none()
         if found is None:
-            raise rules.study_not_found(f"#{study}", [])
+            raise rules.study_not_found(f"#{values['study']}", [])
         return found
 
     def _record(self, connection: sa.Connection, study: int, number: int) -> TrialRecord:
         found = connection.execute(sql.SELECT_RECORD, {"study": study, "one": number}).one_or_none()
         if found is None:
             raise rules.unknown_trial(study, number)
-        return _record(found)
+        return to_record(found)
+
+    def _queue(
+        self, connection: sa.Connection, study: int, now: float, revision: int, next_number: int
+    ) -> tuple[list[int], int]:
+        """Lose trials whose lease has ended; return the numbers that wait and the next free number."""
+        due = connection.execute(sql.SELECT_DUE, {"study": study, "now": now}).all()
+        waiting = [number for number, state in due if state == State.WAITING.value]
+        expired = [number for number, state in due if state == State.RUNNING.value]
+        if not expired:
+            return waiting, next_number
+        after = self._lose(connection, study, expired, revision, next_number)
+        return [*waiting, *range(next_number, after)], after
 
     def _claim(
-        self,
-        connection: sa.Connection,
-        study: int,
-        numbers: list[int],
-        holder: str,
-        revision: int,
-        ends: float | None,
+        self, connection: sa.Connection, study: int, numbers: list[int], asker: Asker, revision: int
     ) -> list[TrialRecord]:
         if not numbers:
             return []
-        connection.execute(
-            sql.START,
-            {
-                "study": study,
-                "numbers": numbers,
-                "rev": revision,
-                "who": holder,
-                "now": self.now(),
-                "ends": ends,
-            },
-        )
-        return [_record(row) for row in connection.execute(sql.SELECT_THESE, {"study": study, "numbers": numbers})]
+        now = self.now()
+        values = {"numbers": numbers, "rev": revision, "who": asker.name, "now": now, "ends": _ends(now, asker)}
+        connection.execute(sql.START, {"study": study, **values})
+        return [to_record(row) for row in connection.execute(sql.SELECT_THESE, {"study": study, "numbers": numbers})]
 
     def _lose(
         self, connection: sa.Connection, study: int, numbers: Sequence[int], revision: int, next_number: int
@@ -378,32 +306,15 @@ class SqlStorage(Storage):
 
     def _append(self, connection: sa.Connection, study: int, first: int, rows: Rows) -> int:
         """Insert trials numbered from ``first``; return the next free number."""
-        numbered = [{"study_id": study, "number": number, **row} for number, row in enumerate(rows, first)]
-        self._insert(connection, numbered)
+        self._insert(connection, study, first, rows)
         connection.execute(sql.SET_NEXT_NUMBER, {"study": study, "next": first + len(rows)})
         return first + len(rows)
 
-    def _insert(self, connection: sa.Connection, rows: Rows) -> None:
+    def _insert(self, connection: sa.Connection, study: int, first: int, rows: Rows) -> None:
         if rows:
-            connection.execute(sql.INSERT, rows)
+            numbered = [{"study_id": study, "number": number, **row} for number, row in enumerate(rows, first)]
+            connection.execute(sql.INSERT, numbered)
 
 
-def _outcome_columns(outcome: Outcome) -> dict[str, Any]:
-    constraints = None if outcome.constraints is None else json.dumps(dict(outcome.constraints))
-    return {"state": outcome.state.value, "value": outcome.value, "noise": outcome.noise, "gradient": outcome.gradient,
-            "hessian": outcome.hessian, "constraints": constraints, "error": outcome.error}  # fmt: skip
-
-
-def _record(row: Any) -> TrialRecord:
-    state = State(row.state)
-    outcome = None
-    if state.finished:
-        constraints = None if row.constraints is None else json.loads(row.constraints)
-        outcome = Outcome(state, row.value, row.noise, row.gradient, row.hessian, constraints, row.error)
-    attributes = json.loads(row.attributes) if row.attributes else {}
-    return TrialRecord(row.number, state, row.row, outcome, row.worker, row.created, row.started, row.finished,
-                       row.retry_of, attributes)  # fmt: skip
-
-
-def _attributes(attributes: Mapping[str, Any]) -> str | None:
-    return rules.attributes_json(attributes) if attributes else None
+def _ends(now: float, asker: Asker) -> float | None:
+    return None if asker.lease is None else now + asker.lease

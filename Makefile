@@ -1,0 +1,48 @@
+# Two commands do all set-up on a fresh machine: `make demo` and `make test`.
+PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,\
+	$(shell $(p) -c 'import sys; print("$(p)") if sys.version_info >= (3, 11) else None' 2>/dev/null)))
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint format bench clean
+
+demo: $(VENV)/demo.stamp  ## tune a scikit-learn model; run again to resume
+	$(BIN)/python examples/demo.py
+
+test: lint  ## lint, types, all tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/test.stamp
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/bench.stamp  ## storage and start-up times beside Optuna's; minutes
+	$(BIN)/python -m benchmarks.foundation
+
+clean:
+	rm -rf $(VENV) out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed (make PYTHON=/path/to/python3.11)"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || { echo "Python's venv is missing; on Debian: apt install python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade "pip>=25.1"
+
+$(VENV)/demo.stamp: $(BIN)/python pyproject.toml
+	$(PIP) install --editable . "scikit-learn>=1.5"
+	touch $@
+
+$(VENV)/test.stamp: $(BIN)/python pyproject.toml
+	$(PIP) install --editable ".[all]" --group lint --group test
+	touch $@
+
+$(VENV)/bench.stamp: $(BIN)/python pyproject.toml
+	$(PIP) install --editable ".[all]" --group bench
+	touch $@

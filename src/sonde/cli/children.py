@@ -1,0 +1,101 @@
+"""The programs under way: each in a process group of its own, and none outlives us.
+
+``stop`` may be called from a signal handler: it kills every group and lets nothing start any more.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO
+
+KEPT = 64 * 1024  # bytes of each output: a program may print for days
+_CHUNK = KEPT
+_PATIENCE = 1.0  # seconds to wait for an output that a program left in the background holds open
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a program ended; the outputs are their last ``KEPT`` bytes."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+class Children:
+    """Starts programs, and stops them all at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # reentrant: a second signal may find the handler of the first at work
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self.stopped = False
+
+    def run(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Finished:
+        """Run a program to its end; raise ``OSError`` if it cannot be started, ``KeyboardInterrupt`` if stopped."""
+        process = self._start(arguments, environment)
+        try:
+            outputs = [_Tail(process.stdout), _Tail(process.stderr)]
+            code = process.wait()
+            texts = [output.text() for output in outputs]
+        finally:
+            with self._lock:
+                self._running.discard(process)
+        if self.stopped:
+            raise KeyboardInterrupt  # what we killed has no result
+        return Finished(code, *texts)
+
+    def stop(self) -> None:
+        """Kill everything, for good."""
+        with self._lock:
+            self.stopped = True
+            for process in list(self._running):
+                _kill_group(process)
+
+    def _start(self, arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        with self._lock:  # so that stop() never misses one that is just starting
+            if self.stopped:
+                raise KeyboardInterrupt
+            process = subprocess.Popen(
+                arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env=dict(environment), start_new_session=True,
+            )  # fmt: skip
+            self._running.add(process)
+            return process
+
+
+class _Tail(threading.Thread):
+    """Reads an output to its end and keeps the last part of it."""
+
+    def __init__(self, pipe: IO[bytes] | None) -> None:
+        super().__init__(daemon=True)
+        self._pipe = pipe
+        self._kept = b""
+        self.start()
+
+    def run(self) -> None:
+        """Read until the program closes its end."""
+        if self._pipe is None:
+            return
+        with self._pipe:
+            while chunk := os.read(self._pipe.fileno(), _CHUNK):
+                self._kept = (self._kept + chunk)[-KEPT:]
+
+    def text(self) -> str:
+        """Return what came; do not wait long for programs left in the background."""
+        self.join(_PATIENCE)
+        return self._kept.decode("utf-8", "replace")
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    if sys.platform == "win32":
+        process.kill()
+        return
+    with suppress(ProcessLookupError, PermissionError):  # it may have ended meanwhile
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,88 @@
+"""A program as an objective: run it with a trial's values, read the last number it prints.
+
+What the program did wrong is a failed trial that says what. What no other configuration would mend (the program cannot
+be started) ends the run, and the trial goes back to the queue.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sonde.cli.children import Children, Finished
+from sonde.cli.reading import last_number
+from sonde.cli.template import Template
+from sonde.errors import EvaluationError, OptionError
+
+if TYPE_CHECKING:
+    from sonde.trials import Trial
+
+_SHOWN = 2000  # characters of standard error that a failed trial keeps
+
+
+class CannotStart(BaseException):
+    """The program cannot be started. Not an ``Exception``: it says nothing about the trial, so none fails by it."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """The objective of ``sonde run``."""
+
+    template: Template
+    study: str
+    children: Children
+
+    def __call__(self, trial: Trial) -> float:
+        """Return the program's result."""
+        arguments = self.template.render(trial.params)
+        try:
+            finished = self.children.run(arguments, self._environment(trial))
+        except OSError as error:
+            raise CannotStart(f"cannot start {arguments[0]!r}: {error.strerror or error}") from None
+        except ValueError as error:  # a null character in an argument
+            raise CannotStart(f"cannot start {arguments[0]!r}: {error}") from None
+        return read_result(finished)
+
+    def _environment(self, trial: Trial) -> dict[str, str]:
+        from sonde.study.export import document
+
+        params = json.dumps(document(trial)["params"])
+        own = {"SONDE_STUDY": self.study, "SONDE_TRIAL": str(trial.number), "SONDE_PARAMS": params}
+        return os.environ | own
+
+
+def check_program(template: Template) -> None:
+    """Raise at once if the program is not there, rather than when a study has been made for it."""
+    if template.program.names:
+        return
+    program = template.program.render({})
+    if shutil.which(program) is None:
+        raise OptionError(f"cannot start {program!r}: there is no such program; check its spelling and your PATH")
+
+
+def read_result(finished: Finished) -> float:
+    """Return the value that a finished program printed, or raise why there is none."""
+    if finished.code != 0:
+        raise EvaluationError(_with_stderr(_ending(finished.code), finished))
+    value = last_number(finished.stdout)
+    if value is None:
+        raise EvaluationError(_with_stderr("no number on standard output; print the result last", finished))
+    return value
+
+
+def _ending(code: int) -> str:
+    if code > 0:
+        return f"exit code {code}"
+    try:
+        return f"killed by signal {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"
+
+
+def _with_stderr(reason: str, finished: Finished) -> str:
+    end = finished.stderr.strip()[-_SHOWN:]
+    return f"{reason}\n{end}" if end else reason

@@ -1,0 +1,59 @@
+"""Opening what exists. A command that only looks never creates a database."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sonde.errors import OptionError, StorageError, StudyNotFound
+
+if TYPE_CHECKING:
+    from sonde.storage import Storage
+    from sonde.study import Study
+
+
+@contextmanager
+def existing_storage(url: str) -> Iterator[Storage]:
+    """Open a storage that is there already; close it in the end."""
+    path = sqlite_path(url)
+    if path is not None and not path.exists():
+        raise StorageError(
+            f"there is no database {str(path)!r}; check --storage and SONDE_STORAGE, or begin a study with: sonde run"
+        )
+    from sonde.storage import open_storage
+
+    storage = open_storage(url)
+    try:
+        yield storage
+    finally:
+        storage.close()
+
+
+@contextmanager
+def existing_study(url: str, name: str | None) -> Iterator[Study]:
+    """Open a study to look at."""
+    with existing_storage(url) as storage:
+        from sonde.study import Study
+
+        # Nothing is suggested here; a study whose own strategy is not installed can be looked at all the same.
+        yield Study.load(storage, name or only_study(storage), strategy="random")
+
+
+def only_study(storage: Storage) -> str:
+    """Return the name of the one study there is."""
+    names = [summary.header.name for summary in storage.studies()]
+    if not names:
+        raise StudyNotFound("the storage has no studies yet; begin one with: sonde run")
+    if len(names) > 1:
+        raise OptionError(f"the storage has {len(names)} studies ({', '.join(names)}); choose one with --name")
+    return names[0]
+
+
+def sqlite_path(url: str) -> Path | None:
+    """Return the file of a SQLite URL or path; None for everything else."""
+    found = re.fullmatch(r"sqlite(?:\+\w+)?:///([^?]+)(?:\?.*)?", url)
+    path = found.group(1) if found else url
+    return None if "://" in path or path.startswith(("file:", ":memory:")) else Path(path)

@@ -1,0 +1,75 @@
+"""Results on standard output: tables for people, JSON for programs. Notices go to standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from sonde.cli.template import argument_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+_UNBOUNDED = 100_000  # columns: a pipe has no width, so nothing is folded there
+
+
+def notice(text: str) -> None:
+    """Tell a person something that is not the result."""
+    typer.echo(text, err=True)
+
+
+def print_json(data: Any) -> None:
+    """Print data for a program."""
+    typer.echo(json.dumps(data, indent=2))
+
+
+def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table; where it is wider than the terminal, cells are folded and nothing is cut off."""
+    console().print(make_table(headers, rows))
+
+
+def print_narrowest(*tables: Table) -> None:
+    """Print the first of several tables that fits the terminal, or the last."""
+    from rich.measure import Measurement
+
+    here = console()
+    unbounded = here.options.update(width=_UNBOUNDED)
+    fits = (table for table in tables if Measurement.get(here, unbounded, table).maximum <= here.width)
+    here.print(next(fits, tables[-1]))
+
+
+def make_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Return a table of plain text."""
+    from rich.table import Table
+    from rich.text import Text  # not markup: a value may hold [brackets]
+
+    table = Table(box=None, show_header=any(headers), pad_edge=False, padding=(0, 2, 0, 0))
+    for header in headers:
+        table.add_column(Text(header), overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_printable(cell)) for cell in row))
+    return table
+
+
+def _printable(text: str) -> str:
+    """Return a cell in one line, without what a program may have sent to steer a terminal."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def console() -> Console:
+    """Return the console of standard output."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _UNBOUNDED)
+
+
+def short(value: Any) -> str:
+    """Return a value for a table: six digits of a float, nothing where there is none."""
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else argument_text(value)

@@ -1,0 +1,126 @@
+"""``sonde run``: tune any program by its command line."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sonde.cli import output
+from sonde.cli.children import Children
+from sonde.cli.command import CannotStart, Command, check_program
+from sonde.cli.interruption import Interrupted, ending_on_signals
+from sonde.cli.options import DEFAULT_NAME, DEFAULT_STORAGE, Direction, JsonOption, StorageOption
+from sonde.cli.show import show_best
+from sonde.cli.space_file import read_space
+from sonde.errors import OptionError
+
+if TYPE_CHECKING:
+    from sonde.study import Study
+
+
+def run(
+    context: typer.Context,
+    trials: Annotated[
+        int | None,
+        typer.Option("--trials", "-n", metavar="N", min=1, help="Trials that the study is to have in the end."),
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="Programs to run at once.")] = 1,
+    storage: StorageOption = DEFAULT_STORAGE,
+    name: Annotated[
+        str,
+        typer.Option(
+            "--name", metavar="NAME", envvar="SONDE_NAME", help="Name of the study; an existing one is continued."
+        ),
+    ] = DEFAULT_NAME,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", min=0, help="Seed, to get the same suggestions again.")
+    ] = None,
+    direction: Annotated[
+        Direction, typer.Option("--direction", help="Whether smaller or larger values are better.")
+    ] = Direction.minimize,
+    strategy: Annotated[str, typer.Option("--strategy", metavar="NAME", help="How to choose what to try.")] = "auto",
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--timeout", metavar="SECONDS", help="Seconds after which no new trial starts; running ones finish."
+        ),
+    ] = None,
+    space: Annotated[
+        Path | None,
+        typer.Option(
+            "--space", metavar="FILE", exists=True, dir_okay=False, help="TOML file with parameters and constraints."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tune any program: the last number it prints is the value.
+
+    \b
+    sonde run -n 100 -j 4 -- python train.py --lr '{lr:float:1e-5..1e-1:log}' \\
+        --layers '{layers:int:1..8}' --drop '{drop:float:0..0.5:step=0.1}' \\
+        --opt '{opt:sgd|adam}' --bias '{bias:bool}'
+
+    The same command again continues the study. A program that fails, or prints no number, is a failed trial, and the
+    study goes on. {name} repeats a value, {{ and }} are literal braces. The program finds SONDE_STUDY, SONDE_TRIAL and
+    SONDE_PARAMS (JSON) in its environment.
+    """
+    if not context.args:
+        raise typer.BadParameter("a program is missing; give it after --, e.g. -- python train.py", context)
+    template, known = read_space(context.args, space)
+    check_program(template)
+    if trials is None and timeout is None and not known.finite:
+        raise OptionError("the run has no end; give -n (trials of the study) or --timeout (seconds)")
+    from sonde.study import Study
+
+    study = Study(known, direction=direction.value, storage=storage, name=name, seed=seed, strategy=strategy)
+    with closing(study.storage):
+        _run_to_end(study, Command(template, name, Children()), trials, jobs, timeout)
+        show_best(study, as_json)
+
+
+def _run_to_end(study: Study, command: Command, trials: int | None, jobs: int, timeout: float | None) -> None:
+    done = _finished(study)
+    if trials is not None and done >= trials:
+        output.notice(f"study {study.name!r} has {done} trials, all that were asked for; a larger -n continues it")
+        return
+    try:
+        with ending_on_signals(command.children):
+            _optimize(study, command, trials, jobs, timeout)
+    except CannotStart as error:
+        raise OptionError(f"{error}; mend the command and run it again") from None
+    except Interrupted as interrupt:
+        total = "" if trials is None else f" of {trials}"
+        output.notice(f"interrupted after {_finished(study)}{total} trials; the same command continues the study")
+        raise typer.Exit(interrupt.exit_code) from None
+    if trials is not None and timeout is None:
+        _explain_shortfall(study, trials)
+
+
+def _optimize(study: Study, command: Command, trials: int | None, jobs: int, timeout: float | None) -> None:
+    """Run the loop, which gives its trials back when it breaks off; no program is left behind."""
+    with ThreadPoolExecutor(jobs) as executor:
+        try:
+            study.optimize(command, total_trials=trials, timeout=timeout, workers=jobs, executor=executor)
+        finally:
+            command.children.stop()  # else the executor would wait for them
+
+
+def _explain_shortfall(study: Study, trials: int) -> None:
+    """Say why there are fewer trials than asked for."""
+    from sonde.trials import State
+
+    done, running = _finished(study), study.history.count(State.RUNNING)
+    if running:
+        output.notice(f"{running} trials are with other processes; the same command takes up what they leave")
+    elif done < trials:
+        output.notice(f"{done} trials are all there can be: every configuration of the space was tried")
+
+
+def _finished(study: Study) -> int:
+    from sonde.trials import State
+
+    return study.history.count(State.COMPLETED, State.FAILED)

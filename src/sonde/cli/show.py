@@ -1,0 +1,161 @@
+"""Looking at studies: ``best``, ``trials`` and ``studies``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sonde.cli import output
+from sonde.cli.opening import existing_storage, existing_study
+from sonde.cli.options import DEFAULT_STORAGE, JsonOption, NameOption, StorageOption
+from sonde.cli.template import argument_text
+from sonde.errors import NoResult, OptionError
+
+if TYPE_CHECKING:
+    from sonde.storage import StudySummary
+    from sonde.study import Study
+    from sonde.trials import Trial
+
+
+def best(storage: StorageOption = DEFAULT_STORAGE, name: NameOption = None, as_json: JsonOption = False) -> None:
+    """Show the best trial of a study."""
+    with existing_study(storage, name) as study:
+        show_best(study, as_json)
+
+
+def trials(
+    storage: StorageOption = DEFAULT_STORAGE,
+    name: NameOption = None,
+    state: Annotated[
+        list[str] | None,
+        typer.Option("--state", metavar="STATE", help="Only trials in this state, e.g. failed; may be repeated."),
+    ] = None,
+    last: Annotated[int, typer.Option("--last", metavar="N", min=1, help="How many to show, the newest ones.")] = 20,
+    everything: Annotated[bool, typer.Option("--all", help="Show all trials.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List the trials of a study with their values and parameters."""
+    with existing_study(storage, name) as study:
+        found = _in_state(study.trials, state or [])
+        shown = found if everything else found[-last:]
+        if as_json:
+            from sonde.study.export import document
+
+            output.print_json([document(trial) for trial in shown])
+            return
+        _print_trials(shown, study.space.names)
+        if len(shown) < len(found):
+            output.notice(f"the last {len(shown)} of {len(found)} trials; --all shows all")
+
+
+def studies(storage: StorageOption = DEFAULT_STORAGE, as_json: JsonOption = False) -> None:
+    """List the studies of a storage."""
+    with existing_storage(storage) as opened:
+        found = opened.studies()
+    if as_json:
+        output.print_json([_study_document(summary) for summary in found])
+        return
+    rows = [
+        (summary.header.name, summary.header.direction, _counts(summary), output.short(summary.best),
+         f"{_created(summary).astimezone():%Y-%m-%d %H:%M}")
+        for summary in found
+    ]  # fmt: skip
+    output.print_table(("name", "direction", "trials", "best", "created"), rows)
+
+
+def show_best(study: Study, as_json: bool) -> None:
+    """Print the best trial; raise ``NoResult`` with the latest reason if all have failed."""
+    document = best_document(study)
+    if as_json:
+        output.print_json(document)
+        return
+    failed = f" ({document['failed']} failed)" if document["failed"] else ""
+    typer.echo(f"{study.name}: the best of {document['trials']} trials{failed} is trial {document['best_trial']}")
+    rows = [("value", repr(document["best_value"]))]
+    rows += [(name, argument_text(value)) for name, value in document["best_params"].items()]
+    output.print_table(("", ""), rows)
+
+
+def best_document(study: Study) -> dict[str, Any]:
+    """Return the best trial and the counts as JSON-able data."""
+    from sonde.study.export import document
+    from sonde.trials import State
+
+    try:
+        trial = document(study.best_trial)
+    except NoResult as error:
+        reasons = [trial.error for trial in study.trials if trial.error]
+        raise NoResult(f"{error}" + (f"; the last one failed: {_reason(reasons[-1])}" if reasons else "")) from None
+    history = study.history
+    return {
+        "study": study.name,
+        "best_value": trial["value"],
+        "best_params": trial["params"],
+        "best_trial": trial["number"],
+        "trials": history.count(State.COMPLETED, State.FAILED),
+        "failed": history.count(State.FAILED),
+    }
+
+
+def _in_state(found: list[Trial], states: list[str]) -> list[Trial]:
+    from sonde.trials import State
+
+    for state in states:
+        if state not in list(State):
+            raise OptionError(f"--state must be one of {', '.join(State)}, got {state!r}")
+    return [trial for trial in found if not states or trial.state in states]
+
+
+def _print_trials(shown: Sequence[Trial], names: Sequence[str]) -> None:
+    """Print a column for each parameter if that fits, else one for all of them."""
+    first = ("number", "state", "value")
+    error = ("error",) if any(trial.error for trial in shown) else ()
+    wide = output.make_table((*first, *names, *error), [[*_cells(trial), *_columns(trial, names)] for trial in shown])
+    narrow = output.make_table((*first, "parameters"), [[*_cells(trial), _packed(trial)] for trial in shown])
+    output.print_narrowest(wide, narrow)
+
+
+def _cells(trial: Trial) -> list[str]:
+    return [str(trial.number), str(trial.state), output.short(trial.value)]
+
+
+def _columns(trial: Trial, names: Sequence[str]) -> list[str]:
+    params = [output.short(trial.params.get(name)) for name in names]
+    return [*params, _reason(trial.error)] if trial.error else params
+
+
+def _packed(trial: Trial) -> str:
+    pairs = [f"{name}={output.short(value)}" for name, value in trial.items()]
+    return "  ".join([*pairs, f"({_reason(trial.error)})"] if trial.error else pairs)
+
+
+def _reason(error: str) -> str:
+    """Return an error in one line: a program's last words say most, and the end of a traceback says all."""
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    if len(lines) < 2:
+        return "".join(lines)
+    return lines[-1] if lines[0].startswith("Traceback") else f"{lines[0]}: {lines[-1]}"
+
+
+def _counts(summary: StudySummary) -> str:
+    return ", ".join(f"{count} {state}" for state, count in summary.counts.items() if count) or "none"
+
+
+def _created(summary: StudySummary) -> datetime:
+    return datetime.fromtimestamp(summary.header.created, UTC)
+
+
+def _study_document(summary: StudySummary) -> dict[str, Any]:
+    header = summary.header
+    return {
+        "name": header.name,
+        "direction": header.direction,
+        "strategy": header.strategy,
+        "seed": header.seed,
+        "counts": {str(state): count for state, count in summary.counts.items()},
+        "best": summary.best,
+        "created": _created(summary).isoformat(),
+    }

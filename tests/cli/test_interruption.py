@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sonde
+
+# Where the tests themselves run in the background, signals may be ignored, and that is inherited.
+START = (
+    "from signal import *; [signal(number, SIG_DFL) for number in (SIGINT, SIGTERM, SIGHUP)];"
+    "from sonde.cli.main import main; main()"
+)
+# A program with a process of its own; both write down who they are.
+SLOW = "sleep 60 & echo $! > pid-$SONDE_TRIAL-inner; echo $$ > pid-$SONDE_TRIAL-outer; wait; echo {x:float:0..1}"
+QUICK = "echo $$ > pid-$SONDE_TRIAL; test -e go || exec sleep 60; echo {x:float:0..1}"
+
+
+def start(*command: str, trials: int = 4, **options: Any) -> subprocess.Popen[str]:
+    arguments = [sys.executable, "-c", START, "run", "-n", str(trials), "-j", "2", "--", *command]
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def written(pattern: str, count: int) -> list[int]:
+    """Wait until that many processes have written their numbers."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        texts = [path.read_text().strip() for path in Path.cwd().glob(pattern)]
+        if len(texts) == count and all(texts):
+            return [int(text) for text in texts]
+        time.sleep(0.02)
+    raise TimeoutError(pattern)
+
+
+def states() -> Counter[str]:
+    study = sonde.load("sqlite:///sonde.db", "default")
+    found = Counter(str(trial.state) for trial in study.trials)
+    study.storage.close()
+    return found
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_kills_all_and_the_study_goes_on_later(name: str, is_gone: Callable[[int], bool]) -> None:
+    process = start("sh", "-c", SLOW)
+    pids = written("pid-*", 4)
+    process.send_signal(getattr(signal, name))
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 128 + getattr(signal, name)
+    assert out == ""
+    assert err.splitlines()[-1] == "interrupted after 0 of 4 trials; the same command continues the study"
+    assert "Traceback" not in err
+    assert all(is_gone(pid) for pid in pids)
+    assert states() == {"lost": 2, "waiting": 2}
+
+
+def test_the_same_command_continues() -> None:
+    process = start("sh", "-c", QUICK)
+    written("pid-*", 2)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    Path("go").touch()
+    process = start("sh", "-c", QUICK)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 0, err
+    assert out.startswith("default: the best of 4 trials is trial ")
+    assert states()["completed"] == 4
+
+
+def test_a_terminal_interrupts_the_whole_foreground_and_no_program_sees_it() -> None:
+    """Ctrl-C goes to every process of the group; ours must not take it for the program's own end."""
+    process = start("sh", "-c", SLOW, start_new_session=True)
+    written("pid-*", 4)
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "failed" not in states()
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.05, 0.13, 0.21, 0.34])
+def test_an_interruption_at_any_moment_loses_nothing(delay: float) -> None:
+    process = start("sh", "-c", "touch begun; echo {x:float:0..1}", trials=1000)
+    deadline = time.monotonic() + 20
+    while not Path("begun").exists() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert states().keys() <= {"completed", "lost", "waiting"}

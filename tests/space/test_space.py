@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sonde
+from sonde.errors import ConfigurationError, SondeError, SpaceError
+from sonde.space import Bool, Categorical, Float, Int, Space
+
+SPACE = Space(lr=Float(1e-5, 0.1, log=True), layers=Int(1, 8), opt=Categorical(["sgd", "adam"]), bias=Bool())
+GOOD = {"lr": 0.01, "layers": 2, "opt": "sgd", "bias": True}
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Space(), ["no parameters", "Space(lr="]),
+        (lambda: Space({}), ["no parameters"]),
+        (lambda: Space([Bool()]), ["dict of parameters", "list"]),  # type: ignore[arg-type]
+        (lambda: Space({"a": Bool()}, a=Bool()), ["'a'", "twice"]),
+        (lambda: Space({"": Bool()}), ["name", "non-empty string", "''"]),
+        (lambda: Space({3: Bool()}), ["name", "non-empty string", "3"]),  # type: ignore[dict-item]
+        (lambda: Space(a=3), ["'a'", "Float, Int, Categorical or Bool", "3"]),  # type: ignore[arg-type]
+        (lambda: Space(a=Bool), ["'a'", "Float, Int, Categorical or Bool"]),  # type: ignore[arg-type]
+        (lambda: SPACE["rate"], ["'rate'", "lr, layers, opt, bias"]),
+    ],
+)
+def test_an_ill_defined_space_is_refused(make: Callable[[], Any], said: list[str]) -> None:
+    with pytest.raises(SpaceError) as caught:
+        make()
+    assert [part for part in said if part not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize(
+    ("configuration", "said"),
+    [
+        ({**GOOD, "lr": 1.0}, ["'lr'", "1.0", "from 1e-05 to 0.1"]),
+        ({**GOOD, "layers": 2.5}, ["'layers'", "2.5", "whole number from 1 to 8"]),
+        ({**GOOD, "opt": "lbfgs"}, ["'opt'", "'lbfgs'", "'sgd', 'adam'"]),
+        ({**GOOD, "bias": "no"}, ["'bias'", "'no'", "True or False"]),
+        ({**GOOD, "rate": 1}, ["'rate'", "lr, layers, opt, bias"]),
+        ({"lr": 0.01, "layers": 2, "opt": "sgd"}, ["'bias'", "missing"]),
+        ({}, ["'lr'", "missing"]),
+        ([0.01, 2, "sgd", True], ["dict of parameters", "[0.01"]),
+        (None, ["dict of parameters", "None"]),
+        ("lr=0.01", ["dict of parameters", "'lr=0.01'"]),
+        (3, ["dict of parameters", "3"]),
+    ],
+)
+def test_a_configuration_outside_is_refused_by_name(configuration: Any, said: list[str]) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        SPACE.validate(configuration)
+    assert [part for part in said if part not in str(caught.value)] == []
+    assert configuration not in SPACE
+
+
+def test_errors_are_sondes_own_and_value_errors() -> None:
+    assert issubclass(SpaceError, SondeError)
+    assert issubclass(SpaceError, ValueError)
+    assert issubclass(ConfigurationError, SondeError)
+    assert issubclass(ConfigurationError, ValueError)
+
+
+def test_validate_gives_canonical_values_in_the_order_of_the_space() -> None:
+    given = MappingProxyType({"bias": 1, "opt": np.str_("adam"), "layers": np.int64(3), "lr": np.float32(0.0625)})
+    checked = SPACE.validate(given)
+    assert checked == {"lr": 0.0625, "layers": 3, "opt": "adam", "bias": True}
+    assert list(checked) == ["lr", "layers", "opt", "bias"]
+    assert [type(value) for value in checked.values()] == [float, int, str, bool]
+
+
+def test_a_space_reads_like_a_mapping_of_its_parameters() -> None:
+    assert SPACE.names == ("lr", "layers", "opt", "bias")
+    assert len(SPACE) == 4
+    assert SPACE["layers"] == Int(1, 8)
+    assert Space({"batch-size": Int(1, 8)}).names == ("batch-size",)
+
+
+def test_equality_is_by_parameters_order_and_constraints() -> None:
+    assert Space(a=Bool(), b=Int(0, 1)) == Space({"a": Bool(), "b": Int(0, 1)})
+    assert hash(Space(a=Bool())) == hash(Space(a=Bool()))
+    assert Space(a=Bool(), b=Int(0, 1)) != Space(b=Int(0, 1), a=Bool())
+    assert Space(a=Int(0, 1)) != Space(a=Float(0, 1))
+    assert Space(a=Int(0, 1)).where("a < 1") != Space(a=Int(0, 1)).where("a <= 1")
+    assert Space(a=Bool()) != {"a": Bool()}
+
+
+def test_repr_can_be_evaluated() -> None:
+    names = {"Space": Space, "Float": Float, "Int": Int, "Categorical": Categorical, "Bool": Bool}
+    assert eval(repr(SPACE), names) == SPACE
+    assert repr(SPACE.where("layers < 4")).endswith(".where(layers < 4)")
+
+
+def test_the_public_names_are_these() -> None:
+    assert (sonde.Space, sonde.Float, sonde.Int) == (Space, Float, Int)
+    assert (sonde.Categorical, sonde.Bool) == (Categorical, Bool)
+
+
+def test_rows_come_in_order() -> None:
+    space = Space(a=Int(1, 2), b=Bool(when={"a": 2}), c=Categorical(["x", "y"]))
+    assert list(space.configurations()) == [
+        {"a": 1, "c": "x"},
+        {"a": 1, "c": "y"},
+        {"a": 2, "b": False, "c": "x"},
+        {"a": 2, "b": False, "c": "y"},
+        {"a": 2, "b": True, "c": "x"},
+        {"a": 2, "b": True, "c": "y"},
+    ]

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from sonde.errors import OptionError
+from sonde.space import Float, Space
+from sonde.strategies import resolve_strategy
+from sonde.strategies.auto import TABLE, Auto
+from sonde.strategies.random import Random
+from sonde.strategies.sobol import Sobol
+from sonde.trials import History
+
+
+@pytest.mark.parametrize(("name", "kind"), [("auto", Auto), ("random", Random), ("sobol", Sobol)])
+def test_strategies_have_names(name: str, kind: type) -> None:
+    strategy = resolve_strategy(name)
+    assert type(strategy) is kind
+    assert strategy.name == name
+
+
+def test_a_strategy_is_itself() -> None:
+    strategy = Sobol()
+    assert resolve_strategy(strategy) is strategy
+
+
+@pytest.mark.parametrize("unknown", ["tpe", "", "Auto", None, 3, ["auto"], Sobol])
+def test_an_unknown_strategy_is_refused_with_the_known_ones(unknown: Any) -> None:
+    with pytest.raises(OptionError) as caught:
+        resolve_strategy(unknown)
+    assert "auto, random, sobol" in str(caught.value)
+    assert repr(unknown) in str(caught.value)
+
+
+def test_auto_says_which_strategy_it_took_and_why() -> None:
+    space = Space(x=Float(0, 1))
+    said = Auto().explain(space, History(space))
+    row = next(row for row in TABLE if row.applies(space, History(space)))
+    assert said.startswith(f"{row.strategy.name}, because {row.reason}")
+
+
+def test_the_last_row_of_the_table_always_applies() -> None:
+    space = Space(x=Float(0, 1))
+    assert TABLE[-1].applies(space, History(space))
+
+
+def test_a_first_suggestion_needs_no_heavy_library() -> None:
+    code = (
+        "import sys, sonde; from sonde.sampling import Key; from sonde.strategies import resolve_strategy\n"
+        "from sonde.trials import History; space = sonde.Space(x=sonde.Float(0, 1))\n"
+        "resolve_strategy('auto').suggest(space, History(space), 1, Key(0, 0))\n"
+        "print(sorted({'scipy', 'jax', 'pandas', 'torch'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"

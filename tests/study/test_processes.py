@@ -1,0 +1,89 @@
+"""Many processes on one study, and processes that die at any instant."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import sonde
+
+WORKER = Path(__file__).with_name("crash_worker.py")
+
+
+def start(url: str, log: Path, count: int) -> subprocess.Popen[str]:
+    command = [sys.executable, str(WORKER), url, str(log), str(count)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def told(log: Path) -> dict[int, float]:
+    """Return what a worker knew to be told; a killed one may have died inside its last line."""
+    lines = log.read_text().split("\n")[:-1] if log.exists() else []
+    return {int(number): float(value) for number, value in (line.split() for line in lines if line != "ready")}
+
+
+@pytest.mark.parametrize(("kind", "workers", "each"), [("sqlite", 16, 15), ("postgres", 16, 15)])
+def test_sixteen_processes_lose_and_double_nothing(
+    request: pytest.FixtureRequest, tmp_path: Path, kind: str, workers: int, each: int
+) -> None:
+    url = request.getfixturevalue(f"{kind}_url")
+    logs = [tmp_path / f"{i}.log" for i in range(workers)]
+    processes = [start(url, log, each) for log in logs]
+    errors = [process.communicate()[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * workers, errors
+    results = [told(log) for log in logs]
+    numbers = [number for result in results for number in result]
+    assert sorted(numbers) == list(range(workers * each))  # nothing doubled, nothing lost
+    with sonde.load(url, "study") as study:
+        trials = study.trials
+    assert {trial.number: trial.value for trial in trials} == {k: v for result in results for k, v in result.items()}
+    assert len({tuple(trial.params.values()) for trial in trials}) == workers * each  # no point asked twice
+    reference = sonde.Study(study.space, seed=0)
+    assert [dict(trial) for trial in trials] == [dict(trial) for trial in reference.ask(workers * each)]
+
+
+@pytest.mark.parametrize(("kind", "kills"), [("sqlite", 100), ("postgres", 20)])
+def test_killed_at_any_instant_every_told_result_is_there(
+    request: pytest.FixtureRequest, tmp_path: Path, kind: str, kills: int
+) -> None:
+    url = request.getfixturevalue(f"{kind}_url")
+    logs = [tmp_path / f"{i}.log" for i in range(kills)]
+    rng = random.Random(0)
+    for log in logs:
+        process = start(url, log, 10**6)
+        deadline = time.monotonic() + 30
+        while not log.exists() and time.monotonic() < deadline:
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0.0, 0.15))
+        process.send_signal(signal.SIGKILL)
+        errors = process.communicate()[1]
+        assert process.returncode == -signal.SIGKILL, errors
+    expected = {number: value for log in logs for number, value in told(log).items()}
+    assert len(expected) > kills  # they did get to work
+    with sonde.load(url, "study") as study:
+        kept = {trial.number: trial.value for trial in study.trials if trial.state == "completed"}
+        assert expected.items() <= kept.items()
+        assert len(kept) - len(expected) <= kills  # at most the one each died while writing down
+        assert [trial.number for trial in study.trials] == list(range(len(study.trials)))
+        study.tell(study.ask(), 0.0)
+
+
+def test_a_dead_suggester_is_found_out_at_once(sqlite_url: str, tmp_path: Path) -> None:
+    code = """
+import os, sys, sonde
+class Dies(sonde.Strategy):
+    name = "dies"
+    def suggest(self, space, history, count, key): os._exit(9)
+    def explain(self, space, history): return "dies"
+sonde.Study(sonde.Space(x=sonde.Float(0, 1)), storage=sys.argv[1], name="study", strategy=Dies()).ask()
+"""
+    assert subprocess.run([sys.executable, "-c", code, sqlite_url], check=False).returncode == 9
+    study = sonde.Study(sonde.Space(x=sonde.Float(0, 1)), storage=sqlite_url, name="study")
+    started = time.monotonic()
+    assert study.ask().number == 0
+    assert time.monotonic() - started < 2

@@ -1,0 +1,63 @@
+"""The README's and the docs' examples run, and so do the scripts in examples/."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sonde
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
+
+
+def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"train": lambda trial: trial["lr"] * trial["layers"]}
+    exec(blocks("README.md")[0], namespace)
+    assert len(namespace["result"].trials) == 100
+    assert (tmp_path / "runs.db").exists()
+    assert "lr" in capsys.readouterr().out
+
+
+def test_spaces_of_the_docs_are_spaces() -> None:
+    namespace: dict[str, Any] = {}
+    exec(blocks("docs/spaces.md")[0], namespace)
+    assert len(namespace["space"]) == 5
+    exec("import sonde\nspace = " + blocks("docs/spaces.md")[1], namespace)
+    assert namespace["space"].finite is False
+
+
+def test_the_strategy_of_the_docs_climbs() -> None:
+    namespace: dict[str, Any] = {"space": sonde.Space(x=sonde.Float(-3, 5), y=sonde.Float(-5, 3))}
+    exec(blocks("docs/strategies.md")[0], namespace)
+    study = namespace["study"]
+    study.optimize(lambda trial: trial["x"] ** 2 + trial["y"] ** 2, 60, progress=False)
+    assert study.best_value < 0.3
+    assert study.explain().startswith("hill")
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.name)
+def test_examples_run(script: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(script), "2"]
+    for _ in range(2):  # the second run resumes
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240, env=dict(os.environ))
+        assert done.returncode == 0, done.stderr
+        assert "best" in done.stdout

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import itertools
+
+from sonde.trials import State
+
+LEGAL = {
+    ("waiting", "running"), ("waiting", "cancelled"),
+    ("running", "completed"), ("running", "failed"), ("running", "lost"), ("running", "cancelled"),
+    ("lost", "completed"), ("lost", "failed"),
+}  # fmt: skip
+
+
+def test_exactly_these_transitions_are_legal() -> None:
+    pairs = itertools.product(State, State)
+    assert {(one.value, other.value) for one, other in pairs if one.may_become(other)} == LEGAL
+
+
+def test_a_finished_trial_is_one_with_a_result_and_stays() -> None:
+    assert {state for state in State if state.finished} == {State.COMPLETED, State.FAILED}
+    assert not any(state.may_become(other) for state in State if state.finished for other in State)
+
+
+def test_a_state_equals_its_name() -> None:
+    assert [str(state) for state in State] == ["waiting", "running", "completed", "failed", "lost", "cancelled"]
+    assert State("lost") is State.LOST
+    assert State.LOST == "lost"
