@@ -85,7 +85,7 @@ def test_a_terminal_interrupts_the_whole_foreground_and_no_program_sees_it() -> 
     assert "failed" not in states()
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.05, 0.13, 0.21, 0.34])
+@pytest.mark.parametrize("delay", [0.0, 0.07, 0.21])
 def test_an_interruption_at_any_moment_loses_nothing(delay: float) -> None:
     process = start("sh", "-c", "touch begun; echo {x:float:0..1}", trials=1000)
     deadline = time.monotonic() + 20

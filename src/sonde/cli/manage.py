@@ -45,7 +45,7 @@ def export(
         typer.echo(written.removesuffix("\n"))
         return
     _write(target, written)
-    output.notice(f"wrote {len(found)} trials to {target}")
+    output.notice(f"wrote {output.counted(len(found))} to {target}")
 
 
 def delete(
@@ -59,12 +59,12 @@ def delete(
         chosen = opened.find_study(name or only_study(opened)).name
         count = next(sum(one.counts.values()) for one in opened.studies() if one.header.name == chosen)
         if not yes:
-            _confirm(f"Delete study {chosen!r} with its {count} trials?")
+            _confirm(f"Delete study {chosen!r} with its {output.counted(count)}?")
         opened.delete_study(chosen)
     if as_json:
         output.print_json({"deleted": chosen, "trials": count})
     else:
-        output.notice(f"deleted study {chosen!r} with its {count} trials")
+        output.notice(f"deleted study {chosen!r} with its {output.counted(count)}")
 
 
 def _format(target: Path | None, kind: Format | None) -> str:

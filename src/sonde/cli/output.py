@@ -23,6 +23,11 @@ def notice(text: str) -> None:
     typer.echo(text, err=True)
 
 
+def counted(number: int) -> str:
+    """Return a number of trials in words."""
+    return f"{number} trial" if number == 1 else f"{number} trials"
+
+
 def print_json(data: Any) -> None:
     """Print data for a program."""
     typer.echo(json.dumps(data, indent=2))

@@ -85,7 +85,9 @@ def run(
 def _run_to_end(study: Study, command: Command, trials: int | None, jobs: int, timeout: float | None) -> None:
     done = _finished(study)
     if trials is not None and done >= trials:
-        output.notice(f"study {study.name!r} has {done} trials, all that were asked for; a larger -n continues it")
+        output.notice(
+            f"study {study.name!r} has {output.counted(done)}, all that were asked for; a larger -n continues it"
+        )
         return
     try:
         with ending_on_signals(command.children):
@@ -115,9 +117,11 @@ def _explain_shortfall(study: Study, trials: int) -> None:
 
     done, running = _finished(study), study.history.count(State.RUNNING)
     if running:
-        output.notice(f"{running} trials are with other processes; the same command takes up what they leave")
+        output.notice(
+            f"{output.counted(running)} still with other processes; the same command takes up what they leave"
+        )
     elif done < trials:
-        output.notice(f"{done} trials are all there can be: every configuration of the space was tried")
+        output.notice(f"there can be no more than {output.counted(done)}: every configuration of the space was tried")
 
 
 def _finished(study: Study) -> int:

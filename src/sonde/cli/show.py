@@ -48,7 +48,7 @@ def trials(
             return
         _print_trials(shown, study.space.names)
         if len(shown) < len(found):
-            output.notice(f"the last {len(shown)} of {len(found)} trials; --all shows all")
+            output.notice(f"the last {len(shown)} of {output.counted(len(found))}; --all shows all")
 
 
 def studies(storage: StorageOption = DEFAULT_STORAGE, as_json: JsonOption = False) -> None:
@@ -73,7 +73,9 @@ def show_best(study: Study, as_json: bool) -> None:
         output.print_json(document)
         return
     failed = f" ({document['failed']} failed)" if document["failed"] else ""
-    typer.echo(f"{study.name}: the best of {document['trials']} trials{failed} is trial {document['best_trial']}")
+    typer.echo(
+        f"{study.name}: the best of {output.counted(document['trials'])}{failed} is trial {document['best_trial']}"
+    )
     rows = [("value", repr(document["best_value"]))]
     rows += [(name, argument_text(value)) for name, value in document["best_params"].items()]
     output.print_table(("", ""), rows)

@@ -93,7 +93,7 @@ def write(trials: Sequence[Trial], space: Space, path: str | os.PathLike[str]) -
     kind = target.suffix.removeprefix(".").lower()
     if kind not in FORMATS:
         raise OptionError(f"the file must end in .csv or .json, got {str(target)!r}")
-    target.write_text(text(trials, space, kind), encoding="utf-8")
+    target.write_text(text(trials, space, kind), encoding="utf-8", newline="")
 
 
 def _keys(mappings: Any) -> list[str]:

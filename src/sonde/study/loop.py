@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sonde.errors import EvaluationError, OptionError, SpaceExhausted, TrialError
 from sonde.execution import Executor, Future, Inline, Processes, Report, Task
+from sonde.study.interrupts import deferred_interrupts
 from sonde.study.progress import Progress, progress_for
 from sonde.trials import Outcome, State, Trial, failure, judge
 
@@ -32,6 +33,18 @@ class Limits:
     n_trials: int | None
     total_trials: int | None
     deadline: float
+
+
+class NotStarted:
+    """Stands for the future of a trial that was asked for and not submitted yet."""
+
+    def done(self) -> bool:
+        """Never."""
+        return False
+
+    def result(self) -> Report:
+        """There is none."""
+        raise RuntimeError("this trial was not started")
 
 
 @dataclass
@@ -67,15 +80,13 @@ class Run:
             wanted = min(wanted, self.limits.n_trials - self.asked)
         if wanted <= 0 or self.ending():
             return False
-        trials = self.study._ask(wanted, limit=self.limits.total_trials)
+        with deferred_interrupts():
+            trials = self.study._ask(wanted, limit=self.limits.total_trials)
+            self.flying.update((trial.number, (trial, NotStarted())) for trial in trials)
         self.finished = len(trials) < wanted  # the space or the common budget is used up
         self.asked += len(trials)
-        for position, trial in enumerate(trials):
-            try:
-                self.start(trial)
-            except BaseException:
-                self.study.release(trials[position:])
-                raise
+        for trial in trials:
+            self.start(trial)
         return bool(trials)
 
     def ending(self) -> bool:
@@ -102,13 +113,10 @@ class Run:
     def record(self, trial: Trial, report: Report) -> None:
         """Tell one result, call the callbacks, and raise what is not to be caught."""
         outcome = self.outcome(report)
-        try:
-            told = self.study._tell(trial.number, outcome, _sendable(report.attributes, trial))
-        except TrialError as error:  # somebody else told or cancelled it
-            warnings.warn(f"the result of trial {trial.number} was not recorded: {error}", stacklevel=2)
+        with deferred_interrupts():
+            told = self.tell(trial, outcome, report)
+        if told is None:
             return
-        finally:
-            del self.flying[trial.number]
         self.done += 1
         self.failed += told.state is State.FAILED
         self.show()
@@ -116,6 +124,16 @@ class Run:
             raise report.exception
         for callback in self.callbacks:
             callback(self.study, told)
+
+    def tell(self, trial: Trial, outcome: Outcome, report: Report) -> Trial | None:
+        """Tell one result; None if somebody else told or cancelled the trial."""
+        told = None
+        try:
+            told = self.study._tell(trial.number, outcome, _sendable(report.attributes, trial))
+        except TrialError as error:
+            warnings.warn(f"the result of trial {trial.number} was not recorded: {error}", stacklevel=2)
+        del self.flying[trial.number]  # not before: what a broken database did not take is tried again at the end
+        return told
 
     def outcome(self, report: Report) -> Outcome:
         """Return what to store of a report."""
