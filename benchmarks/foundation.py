@@ -1,7 +1,8 @@
 """Storage and start-up, beside Optuna's RDB storage on SQLite in the same run, on one core.
 
 Ask and tell with a random sampler through the public interface; opening a study of 100,000 trials in a new process;
-``import sonde``; memory per trial. Run with ``make bench``; ``python -m benchmarks.foundation --short`` takes half a minute.
+``import sonde``; memory per trial. Run with ``make bench``; ``python -m benchmarks.foundation --short`` takes half a
+minute.
 """
 
 import statistics
@@ -18,24 +19,26 @@ from benchmarks.report import report
 ROUNDS = 5
 
 OPEN = """
-import resource, sys, time
-import numpy  # its memory is not the study's
+import gc, resource, sys, time
+def memory():
+    gc.collect()
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
 started = time.perf_counter()
 import sonde
 study = sonde.load(sys.argv[1], "large")
-empty = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+empty = memory()
 study.best_value
 opened = time.perf_counter() - started
-full = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+full = memory()
 started = time.perf_counter()
 study.ask()
-print(opened, time.perf_counter() - started, 1024 * (full - empty) / len(study.history))
+print(opened, time.perf_counter() - started, (full - empty) / len(study.history))
 """
 
 IMPORT = """
 import sys, time
 started = time.perf_counter()
-import {module}
+{statement}
 print(time.perf_counter() - started, *sorted({{"jax", "sqlalchemy", "numpy"}} & set(sys.modules)))
 """
 
@@ -98,9 +101,9 @@ def run(code: str, *arguments: str) -> list[str]:
     ).stdout.split()
 
 
-def import_seconds(module: str) -> tuple[float, list[str]]:
+def import_seconds(statement: str) -> tuple[float, list[str]]:
     """Return the median time of an import, and which heavy modules it loaded."""
-    outputs = [run(IMPORT.format(module=module)) for _ in range(ROUNDS)]
+    outputs = [run(IMPORT.format(statement=statement)) for _ in range(ROUNDS)]
     return statistics.median(float(output[0]) for output in outputs), outputs[0][1:]
 
 
@@ -115,14 +118,17 @@ def main() -> None:
         url, added = fill(folder, size)
         opened = [[float(word) for word in run(OPEN, url)] for _ in range(3)]
     seconds, after, memory = (statistics.median(column) for column in zip(*opened, strict=True))
-    import_ours, loaded = import_seconds("sonde")
-    import_theirs, _ = import_seconds("optuna")
+    import_ours, loaded = import_seconds("import sonde")
+    import_theirs, _ = import_seconds("import optuna")
+    used, _ = import_seconds("import sonde; sonde.Study(sonde.Space(x=sonde.Float(0, 1))).ask()")
     rows = [
-        _row("ask + tell per second, SQLite, random", ours, theirs, f"ratio {ours / theirs:.1f}", "ratio 10", ours >= 10 * theirs),
+        _row("ask + tell per second, SQLite, random", ours, theirs, f"ratio {ours / theirs:.1f}", "ratio 10",
+             ours >= 10 * theirs),
         _row(f"open {size} trials, import included (s)", seconds, "", "", "2 s", seconds <= 2),
         _row("first ask after that (s)", after, "", "", "", ""),
         _row("import (s)", import_ours, import_theirs, "loads " + (", ".join(loaded) or "nothing heavy"), "0.15 s",
              import_ours <= 0.15 and not loaded),
+        _row("import and first suggestion, in memory (s)", used, "", "", "", ""),
         _row("memory per trial, 8 floats (bytes)", memory, "", "", "", ""),
         _row("add_trials per second", added, "", "", "", ""),
     ]  # fmt: skip

@@ -19,6 +19,9 @@
     │   ├── StudyExists
     │   └── StudyMismatch      a study of that name exists with other settings
     ├── StorageError           the database cannot be used
+    ├── KernelError            a kernel or its matrix cannot be used like that      (ValueError)
+    │   ├── NotDifferentiable  the kernel's sample paths have no such derivative
+    │   └── NotPositiveDefinite
     └── MissingExtra           an optional package is not installed                 (ImportError)
 
 A message says what came, what was expected, and what to do next.
@@ -93,6 +96,18 @@ class StudyMismatch(StudyError):
 
 class StorageError(SondeError):
     """The database cannot be used."""
+
+
+class KernelError(SondeError, ValueError):
+    """A kernel or its matrix cannot be used like that."""
+
+
+class NotDifferentiable(KernelError):
+    """The kernel's sample paths have no such derivative."""
+
+
+class NotPositiveDefinite(KernelError):
+    """A covariance matrix is not positive definite, even after jitter."""
 
 
 class MissingExtra(SondeError, ImportError):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import assume, settings
 from hypothesis import strategies as st
 
+from sonde.errors import SpaceError
 from sonde.space import Bool, Categorical, Float, Int, Parameter, Space
 
 
@@ -92,8 +93,8 @@ def small_parameters() -> st.SearchStrategy[Parameter]:
 
 
 @st.composite
-def spaces(draw: st.DrawFn, kinds: st.SearchStrategy[Parameter] = ANY, most: int = 6) -> Space:
-    """A space of up to ``most`` parameters, many of them conditional on one or two others, in any order."""
+def definitions(draw: st.DrawFn, kinds: st.SearchStrategy[Parameter] = ANY, most: int = 6) -> dict[str, Parameter]:
+    """Up to ``most`` parameters, many of them conditional on one or two others, in any order."""
     made: dict[str, Parameter] = {}
     for number in range(draw(st.integers(1, most))):
         parameter = draw(kinds)
@@ -101,7 +102,17 @@ def spaces(draw: st.DrawFn, kinds: st.SearchStrategy[Parameter] = ANY, most: int
         parents = draw(st.lists(st.sampled_from(switches), max_size=2, unique=True)) if switches else []
         when = {parent: draw(_wanted(made[parent])) for parent in parents}
         made[f"p{number}"] = _conditional(parameter, when)
-    return Space({name: made[name] for name in draw(st.permutations(list(made)))})
+    return {name: made[name] for name in draw(st.permutations(list(made)))}
+
+
+@st.composite
+def spaces(draw: st.DrawFn, kinds: st.SearchStrategy[Parameter] = ANY, most: int = 6) -> Space:
+    """A space of such parameters."""
+    try:
+        return Space(draw(definitions(kinds, most)))
+    except SpaceError as error:
+        assume("never be active" not in str(error))  # a parameter under conditions that contradict each other
+        raise
 
 
 def finite_spaces(most: int = 5) -> st.SearchStrategy[Space]:
@@ -134,21 +145,21 @@ def units_of(space: Space, count: int = 8) -> st.SearchStrategy[list[list[float]
     return st.lists(point, min_size=1, max_size=count)
 
 
-def is_active(space: Space, name: str, numbers: dict[str, float]) -> bool:
+def is_active(parameters: Space | Mapping[str, Parameter], name: str, numbers: dict[str, float]) -> bool:
     """Whether a parameter is active where all parameters have these numbers, by the words of the documentation."""
-    for parent, wanted in (space[name].when or {}).items():
-        values = [wanted] if wanted in space[parent] else wanted
-        asked = [space[parent].number(value) for value in values]
-        if not is_active(space, parent, numbers) or numbers[parent] not in asked:
+    for parent, wanted in (parameters[name].when or {}).items():
+        values = [wanted] if wanted in parameters[parent] else wanted
+        asked = [parameters[parent].number(value) for value in values]
+        if not is_active(parameters, parent, numbers) or numbers[parent] not in asked:
             return False
     return True
 
 
-def all_rows(space: Space) -> Iterator[tuple[float | None, ...]]:
+def all_rows(parameters: Mapping[str, Parameter]) -> Iterator[tuple[float | None, ...]]:
     """Every row of a finite space (None where inactive), some of them many times: all values of all parameters."""
-    for numbers in itertools.product(*(points(parameter) for parameter in space.parameters.values())):
-        named = dict(zip(space.names, numbers, strict=True))
-        yield tuple(number if is_active(space, name, named) else None for name, number in named.items())
+    for numbers in itertools.product(*map(points, parameters.values())):
+        named = dict(zip(parameters, numbers, strict=True))
+        yield tuple(number if is_active(parameters, name, named) else None for name, number in named.items())
 
 
 def points(parameter: Parameter) -> list[float]:

@@ -71,7 +71,7 @@ def test_the_unit_interval_goes_from_end_to_end_in_order(axis: Axis) -> None:
 def test_lattice_points_are_the_decimals_that_the_user_wrote(axis: Axis, points: list[float]) -> None:
     assert axis.size == len(points)
     assert [axis.point(index) for index in range(len(points))] == points
-    assert axis.from_unit((np.arange(len(points)) + 0.5) / len(points)).tolist() == points or axis.log
+    assert axis.from_unit(axis.to_unit(points)).tolist() == points
 
 
 @examples(300)
@@ -179,3 +179,8 @@ def test_ranges_at_the_ends_of_floating_point(arguments: dict[str, Any]) -> None
     ends = np.array([axis.low, axis.high])
     np.testing.assert_allclose(axis.from_unit(axis.to_unit(ends)), ends, rtol=1e-12)
     assert all(axis.contains(number) for number in axis.from_unit(np.linspace(0, 1, 9)).tolist())
+
+
+def test_the_ends_of_a_log_range_are_the_bounds() -> None:
+    axis = Axis(1e-5, 8.0, log=True)
+    assert axis.from_unit([0.0, 1.0]).tolist() == [1e-5, 8.0]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from tests.space.spaces import all_rows, examples, finite_spaces, relu
+from tests.space.spaces import all_rows, definitions, examples, finite_spaces, relu, small_parameters
 
 from sonde.errors import ConfigurationError, SpaceError
-from sonde.space import Bool, Categorical, Float, Int, Space
+from sonde.space import Bool, Categorical, Float, Int, Parameter, Space
 
 TREE = Space(
     depth=Int(1, 3, when={"model": "net"}),  # before its parent on purpose
@@ -96,8 +96,14 @@ def test_a_value_of_the_parent_is_one_value_whatever_it_is(choices: list[Any], w
         (lambda: Space(n=Int(1, 3), x=Bool(when={"n": [1, 9]})), ["'x'", "'n'", "got 9", "from 1 to 3"]),
         (lambda: Space(m=Categorical(["a"]), x=Bool(when={"m": "b"})), ["'x'", "'m'", "got 'b'", "one of 'a'"]),
         (lambda: Space(n=Int(1, 3), x=Bool(when={"n": []})), ["'x'", "'n'", "never be active"]),
-        (lambda: Space(n=Bool(), x=Bool(when="n")), ["'x'", "when= must be a dict", "'n'"]),  # type: ignore[arg-type]
-        (lambda: Space(n=Bool(), x=Bool(when=[("n", 1)])), ["'x'", "must be a dict"]),  # type: ignore[arg-type]
+        (
+            lambda: Space(
+                m=Categorical(["a", "b"]), n=Bool(when={"m": "a"}), x=Float(0, 1, when={"n": True, "m": "b"})
+            ),
+            ["'x'", "'m'", "never be active"],
+        ),
+        (lambda: Space(n=Bool(), x=Bool(when="n")), ["'x'", "when= must be a dict", "'n'"]),
+        (lambda: Space(n=Bool(), x=Bool(when=[("n", 1)])), ["'x'", "must be a dict"]),
     ],
 )
 def test_an_ill_defined_condition_is_refused_by_name(make: Callable[[], Any], said: list[str]) -> None:
@@ -109,11 +115,24 @@ def test_an_ill_defined_condition_is_refused_by_name(make: Callable[[], Any], sa
 @examples(150)
 @given(finite_spaces())
 def test_size_and_rows_are_those_of_brute_force(space: Space) -> None:
-    expected = set(all_rows(space))
+    expected = set(all_rows(space.parameters))
     listed = [tuple(None if number != number else number for number in row.tolist()) for row in space.rows()]
     assert len(listed) == len(set(listed)) == space.size
     assert set(listed) == expected
     assert space.finite
+
+
+@examples(150)
+@given(definitions(small_parameters(), most=4))
+def test_a_space_is_refused_if_and_only_if_some_parameter_is_never_active(parameters: dict[str, Parameter]) -> None:
+    rows = set(all_rows(parameters))
+    idle = [name for column, name in enumerate(parameters) if all(row[column] is None for row in rows)]
+    if not idle:
+        assert Space(parameters).size == len(rows)
+        return
+    with pytest.raises(SpaceError, match="it would never be active") as caught:
+        Space(parameters)
+    assert any(f"parameter {name!r}" in str(caught.value) for name in idle)
 
 
 @examples(50)

@@ -146,7 +146,7 @@ def raise_bare_key_error(p: Mapping[str, Any]) -> bool:
         ("a + kind > 1", ["TypeError"]),
         (lambda p: p["nowhere"] > 1, ["<lambda>", "KeyError", "nowhere"]),
         (lambda p: p["a"].nothing, ["AttributeError"]),
-        (lambda p: nowhere, ["NameError"]),  # type: ignore[name-defined] # noqa: F821
+        (lambda p: nowhere, ["NameError"]),  # noqa: F821
         (raise_bare_key_error, ["raise_bare_key_error", "KeyError"]),
         ({"deep": 1}.__getitem__, ["TypeError"]),
     ],

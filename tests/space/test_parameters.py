@@ -165,7 +165,7 @@ def test_numeric_bounds_are_canonical() -> None:
     assert Float(0, 1) == Float(np.float64(0), Fraction(1))
     assert type(Float(0, 1).low) is float
     assert Int(np.int64(0), 4.0) == Int(0, 4)
-    assert type(Int(0, 4.0).high) is int  # type: ignore[arg-type]
+    assert type(Int(0, 4.0).high) is int
 
 
 @pytest.mark.parametrize(

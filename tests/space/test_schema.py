@@ -124,9 +124,9 @@ def test_an_opaque_choice_reads_as_its_label_and_stays_what_it_is() -> None:
     space = Space(f=Categorical([relu, math.sin, Network(1), "x"]), n=Int(0, 1, when={"f": relu}))
     again = Space.from_json(space.to_json())
     labels = ["tests.space.spaces.relu", "math.sin", f"<{__name__}.Network object>", "x"]
-    shown = [str(choice) for choice in again["f"].choices]  # type: ignore[attr-defined]
+    shown = [str(choice) for choice in again["f"].choices]
     assert shown == labels
-    assert [type(choice) for choice in again["f"].choices[:3]] == [choices.Opaque] * 3  # type: ignore[attr-defined]
+    assert [type(choice) for choice in again["f"].choices[:3]] == [choices.Opaque] * 3
     assert again.codec.configuration(np.array([0.0, 1.0])) == {"f": choices.Opaque(labels[0]), "n": 1}
     assert again.to_json() == space.to_json()
 
@@ -139,7 +139,7 @@ def test_choices_that_read_the_same_are_numbered() -> None:
         m=Bool(when={"f": [functions[1], functions[4]]}),
     )
     again = Space.from_json(space.to_json())
-    labels = [str(choice) for choice in again["f"].choices]  # type: ignore[attr-defined]
+    labels = [str(choice) for choice in again["f"].choices]
     assert len(set(labels)) == 5
     assert labels[1] == f"{labels[0]} #2"
     assert again.to_json() == space.to_json()
@@ -158,3 +158,14 @@ def test_a_condition_on_a_set_is_written_in_order() -> None:
     there = Space(m=Categorical(names), x=Bool(when={"m": set(names[5:])}))
     back = Space(m=Categorical(names), x=Bool(when={"m": names[5:]}))
     assert there.to_json() == back.to_json()
+
+
+def test_text_that_is_not_json() -> None:
+    with pytest.raises(SpaceError, match="not JSON"):
+        Space.from_json("{")
+
+
+def test_choices_of_numpy_are_plain_values() -> None:
+    space = Space(k=Categorical(np.array([16, 32])))
+    assert Space.from_json(space.to_json()) == space
+    assert type(space["k"].value(0)) is int

@@ -20,12 +20,12 @@ GOOD = {"lr": 0.01, "layers": 2, "opt": "sgd", "bias": True}
     [
         (lambda: Space(), ["no parameters", "Space(lr="]),
         (lambda: Space({}), ["no parameters"]),
-        (lambda: Space([Bool()]), ["dict of parameters", "list"]),  # type: ignore[arg-type]
+        (lambda: Space([Bool()]), ["dict of parameters", "list"]),
         (lambda: Space({"a": Bool()}, a=Bool()), ["'a'", "twice"]),
         (lambda: Space({"": Bool()}), ["name", "non-empty string", "''"]),
-        (lambda: Space({3: Bool()}), ["name", "non-empty string", "3"]),  # type: ignore[dict-item]
-        (lambda: Space(a=3), ["'a'", "Float, Int, Categorical or Bool", "3"]),  # type: ignore[arg-type]
-        (lambda: Space(a=Bool), ["'a'", "Float, Int, Categorical or Bool"]),  # type: ignore[arg-type]
+        (lambda: Space({3: Bool()}), ["name", "non-empty string", "3"]),
+        (lambda: Space(a=3), ["'a'", "Float, Int, Categorical or Bool", "3"]),
+        (lambda: Space(a=Bool), ["'a'", "Float, Int, Categorical or Bool"]),
         (lambda: SPACE["rate"], ["'rate'", "lr, layers, opt, bias"]),
     ],
 )

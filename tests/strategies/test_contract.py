@@ -217,9 +217,7 @@ def test_a_predicate_that_raises_is_reported(strategy: Strategy) -> None:
 
 
 def test_a_strategy_says_what_it_does(strategy: Strategy) -> None:
-    said = strategy.explain(SPACE, history_of(SPACE))
-    assert "configurations" in said
-    assert strategy.name in ("random", "sobol", "auto")
+    assert "configurations" in strategy.explain(SPACE, history_of(SPACE))
 
 
 def test_more_dimensions_than_the_sobol_table_has(strategy: Strategy) -> None:

@@ -76,8 +76,15 @@ def test_a_worker_that_dies_takes_down_its_trial_only(sqlite_url: str) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_goes_wrong_is_a_failed_trial_with_its_reason(workers: int) -> None:
     def objective(trial: sonde.Trial) -> Any:
-        outcomes: list[Any] = [float("nan"), float("inf"), "0.3", None, [1.0], sonde.Evaluation(1.0, gradient={"no": 1.0}),
-                               sonde.Evaluation(1.0, noise=-1.0)]  # fmt: skip
+        outcomes: list[Any] = [
+            float("nan"),
+            float("inf"),
+            "0.3",
+            None,
+            [1.0],
+            sonde.Evaluation(1.0, gradient={"no": 1.0}),
+            sonde.Evaluation(1.0, noise=-1.0),
+        ]
         if trial.number == len(outcomes):
             raise ValueError("my own mistake")
         return outcomes[trial.number] if trial.number < len(outcomes) else 1.0

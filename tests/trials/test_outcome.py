@@ -77,7 +77,7 @@ def test_noise_is_a_standard_deviation() -> None:
             judge(Evaluation(1.0, noise=noise), SPACE)
     for noise in ("0.1", True, [0.1]):
         with pytest.raises(EvaluationError, match="noise must be a number, got"):
-            judge(Evaluation(1.0, noise=noise), SPACE)  # type: ignore[arg-type]
+            judge(Evaluation(1.0, noise=noise), SPACE)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_packing_is_undone_by_unpacking(dimension: int, data: st.DataObject) -> 
     upper = np.triu_indices(dimension)
     half[upper] = data.draw(st.lists(_NUMBERS, min_size=len(upper[0]), max_size=len(upper[0])))
     bends = np.where(np.tri(dimension, k=-1, dtype=bool), half.T, half)
-    outcome = judge(Evaluation(1.0, gradient=slopes, hessian=bends), space)  # type: ignore[arg-type]
+    outcome = judge(Evaluation(1.0, gradient=slopes, hessian=bends), space)
     np.testing.assert_array_equal(unpack_gradient(outcome.gradient), slopes)
     np.testing.assert_array_equal(unpack_hessian(outcome.hessian, dimension), bends)
 
@@ -208,7 +208,7 @@ def test_nothing_told_is_nothing_packed() -> None:
 
 
 def test_constraints_are_numbers_by_name() -> None:
-    assert judge(Evaluation(1.0, constraints={"memory": np.float32(-0.5), 3: 1}), SPACE).constraints == {  # type: ignore[dict-item]
+    assert judge(Evaluation(1.0, constraints={"memory": np.float32(-0.5), 3: 1}), SPACE).constraints == {
         "memory": -0.5,
         "3": 1.0,
     }
@@ -216,7 +216,7 @@ def test_constraints_are_numbers_by_name() -> None:
     with pytest.raises(EvaluationError, match=r"constraints\['memory'\] must be a number, got str"):
         judge(Evaluation(1.0, constraints={"memory": "low"}), SPACE)
     with pytest.raises(EvaluationError, match="constraints must be a dict of numbers by name"):
-        judge(Evaluation(1.0, constraints=[0.5]), SPACE)  # type: ignore[arg-type]
+        judge(Evaluation(1.0, constraints=[0.5]), SPACE)
 
 
 def test_a_constraint_that_is_not_finite_is_a_failure() -> None:

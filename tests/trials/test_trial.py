@@ -49,9 +49,9 @@ def test_a_trial_survives_pickling() -> None:
 def test_a_trial_is_read_only_but_for_its_attributes() -> None:
     trial = Trial(0, PARAMS)
     with pytest.raises(FrozenInstanceError):
-        trial.value = 3.0  # type: ignore[misc]
+        trial.value = 3.0
     with pytest.raises(TypeError):
-        trial["lr"] = 3.0  # type: ignore[index]
+        trial["lr"] = 3.0
     trial.attributes["seen"] = True
     assert Trial(1, PARAMS).attributes == {}
 

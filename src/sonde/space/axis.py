@@ -93,8 +93,12 @@ class Axis:
 
     def from_unit(self, units: ArrayLike) -> NDArray[np.float64]:
         """Map [0, 1] to numbers of the axis; on a lattice, to the point that owns the stretch."""
-        scaled = self._edges[0] + np.asarray(units, dtype=float) * self.width
-        return self.snap(np.exp(scaled) if self.log else scaled)
+        units = np.asarray(units, dtype=float)
+        scaled = self._edges[0] + units * self.width
+        numbers = self.snap(np.exp(scaled) if self.log else scaled)
+        if not self.continuous:
+            return numbers
+        return np.where(units >= 1, self.high, np.where(units <= 0, self.low, numbers))  # exp(log(8)) is not 8
 
     def slope(self, numbers: ArrayLike) -> NDArray[np.float64]:
         """Return d number / d unit of the scale; on a lattice, of the scale it lies on."""

@@ -100,10 +100,12 @@ def resolve(parameters: Mapping[str, Parameter]) -> Conditions:
     )
     graph = {column: {condition.parent for condition in own} for column, own in enumerate(table)}
     try:
-        return Conditions(table, tuple(_depth_first(graph)))
+        conditions = Conditions(table, tuple(_depth_first(graph)))
     except graphlib.CycleError as error:
         cycle = " -> ".join(list(parameters)[column] for column in error.args[1])
         raise SpaceError(f"the conditions form a circle: {cycle}") from None
+    _check_reachable(conditions, list(parameters))
+    return conditions
 
 
 def _depth_first(graph: Mapping[int, set[int]]) -> Iterator[int]:
@@ -116,6 +118,23 @@ def _depth_first(graph: Mapping[int, set[int]]) -> Iterator[int]:
         column = ready.pop()
         sorter.done(column)
         yield column
+
+
+def _check_reachable(conditions: Conditions, names: list[str]) -> None:
+    """Refuse a parameter that is never active, because its parents and theirs ask for different values of one."""
+    for column, own in enumerate(conditions.of):
+        above = list(own) if len(own) > 1 else []  # a single parent has nothing to contradict
+        left: dict[int, frozenset[float]] = {}
+        while above:
+            rule = above.pop()
+            if rule.parent not in left:
+                above.extend(conditions.of[rule.parent])
+            left[rule.parent] = left.get(rule.parent, rule.numbers) & rule.numbers
+            if not left[rule.parent]:
+                raise SpaceError(
+                    f"parameter {names[column]!r}: its conditions, with those of its parents, ask for different values "
+                    f"of {names[rule.parent]!r}; it would never be active"
+                )
 
 
 def _when(name: str, parameter: Parameter) -> Mapping[str, Any]:

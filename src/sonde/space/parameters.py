@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from sonde.errors import ConfigurationError, SpaceError
 from sonde.space import choices as choice_json
 from sonde.space.axis import MAX_LOG_POINTS, MAX_POINTS, Axis
@@ -141,7 +143,7 @@ class Categorical(Parameter):
     def __post_init__(self) -> None:
         if isinstance(self.choices, str) or not hasattr(self.choices, "__iter__"):
             raise SpaceError(f"Categorical: choices must be a list of values, got {self.choices!r}")
-        _freeze(self, "choices", tuple(self.choices))
+        _freeze(self, "choices", tuple(one.item() if isinstance(one, np.generic) else one for one in self.choices))
         if not self.choices:
             raise SpaceError("Categorical: choices is empty; give at least one value")
         for position, choice in enumerate(self.choices):

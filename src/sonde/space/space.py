@@ -111,7 +111,11 @@ class Space:
     @staticmethod
     def from_json(text: str) -> Space:
         """Return the space that ``to_json`` wrote."""
-        return Space.from_data(json.loads(text))
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise SpaceError(f"the space is not JSON: {error}") from None
+        return Space.from_data(data)
 
     @staticmethod
     def from_data(data: Any) -> Space:
