@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sonde.version import __version__
 
 if TYPE_CHECKING:
+    from sonde import kernels as kernels
     from sonde.api import Result as Result
     from sonde.api import delete as delete
     from sonde.api import load as load
@@ -47,10 +48,14 @@ _WHERE = {
     "minimize": "sonde.api",
 }
 
-__all__ = ["__version__", *_WHERE]  # noqa: PLE0604
+_PACKAGES = ("kernels",)
+
+__all__ = ["__version__", *_PACKAGES, *_WHERE]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"sonde.{name}")
     if name not in _WHERE:
         raise AttributeError(f"module 'sonde' has no attribute {name!r}")
     value = getattr(import_module(_WHERE[name]), name)

@@ -1,0 +1,96 @@
+"""Whole matrices, for small sizes: the blocks of values and gradients of all pairs.
+
+By structure a block is G = (g_xy - 2 g_rr) J_x' J_y + sum_ab H_ab (grad_x a) (grad_y b)': the product of
+``products`` before it is summed. Anything else, and second derivatives, by plain automatic differentiation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sonde.kernels.kept import coefficients
+from sonde.kernels.kernel import Kernel
+from sonde.kernels.pairwise import Mapped, mapped
+from sonde.kernels.structure import Scalar, Structure
+
+
+def structured_blocks(structure: Structure, rows: Array, columns: Array) -> Array:
+    """Return the (n, m, 1 + d, 1 + d) blocks of values and gradients, by structure."""
+    views = mapped(structure, rows, columns)
+    kept = coefficients(structure, rows, columns)
+    n, m, d = len(rows), len(columns), rows.shape[1]
+    jacobians = [(own.jacobians(rows), own.jacobians(columns)) for own in structure.maps]
+    left = [_gradient(structure, views, jacobians, rows, scalar, "x") for scalar in structure.scalars]
+    right = [_gradient(structure, views, jacobians, columns, scalar, "y") for scalar in structure.scalars]
+    blocks = jnp.zeros((n, m, 1 + d, 1 + d), rows.dtype).at[..., 0, 0].set(kept.phi)
+    for a, scalar in enumerate(structure.scalars):
+        if left[a] is not None:
+            blocks = blocks.at[..., 1:, 0].add(kept.slopes[a][..., None] * left[a])
+            line = [(b, bend) for b, bend in enumerate(kept.bends[a]) if bend is not None]
+            mixed = sum((bend[..., None] * right[b] for b, bend in line), jnp.zeros((n, m, d), rows.dtype))
+            blocks = blocks.at[..., 1:, 1:].add(left[a][..., :, None] * mixed[..., None, :])
+        if right[a] is not None:
+            blocks = blocks.at[..., 0, 1:].add(kept.slopes[a][..., None] * right[a])
+        if scalar.name in ("xy", "rr"):
+            factor = kept.slopes[a] * (1.0 if scalar.name == "xy" else -2.0)
+            at_x, at_y = jacobians[scalar.owner]
+            blocks = blocks.at[..., 1:, 1:].add(factor[..., None, None] * jnp.einsum("ira,jrb->ijab", at_x, at_y))
+    return blocks
+
+
+def _gradient(
+    structure: Structure,
+    views: list[Mapped],
+    jacobians: list[tuple[Array, Array]],
+    points: Array,
+    scalar: Scalar,
+    side: str,
+) -> Any:
+    """Return the gradient of a scalar in x (or y), broadcastable to (n, m, d); None where it does not vary."""
+    if not (scalar.of_x if side == "x" else scalar.of_y):
+        return None
+    if scalar.name in ("fx", "fy"):
+        own = jax.vmap(jax.jacfwd(structure.features[scalar.owner].function))(points)
+        slope = own.reshape(len(points), -1, points.shape[1])[:, scalar.part]
+        return slope[:, None, :] if side == "x" else slope[None, :, :]
+    view, (at_x, at_y) = views[scalar.owner], jacobians[scalar.owner]
+    difference = view.x[:, None, :] - view.y[None, :, :]
+    if side == "x":
+        inside = {"xx": 2 * view.x_raw[:, None, :], "xy": view.y_raw[None, :, :], "rr": 2 * difference}[scalar.name]
+        return jnp.einsum("ird,ijr->ijd", at_x, jnp.broadcast_to(inside, difference.shape))
+    inside = {"yy": 2 * view.y_raw[None, :, :], "xy": view.x_raw[:, None, :], "rr": -2 * difference}[scalar.name]
+    return jnp.einsum("jrd,ijr->ijd", at_y, jnp.broadcast_to(inside, difference.shape))
+
+
+def autodiff_blocks(kernel: Kernel, rows: Array, columns: Array) -> Array:
+    """Return the same for any kernel."""
+
+    def block(x: Array, y: Array) -> Array:
+        value, (of_x, of_y) = jax.value_and_grad(kernel, argnums=(0, 1))(x, y)
+        mixed = jax.jacfwd(jax.grad(kernel, argnums=0), argnums=1)(x, y)
+        return jnp.block([[value.reshape(1, 1), of_y[None, :]], [of_x[:, None], mixed]])
+
+    return jax.vmap(lambda x: jax.vmap(lambda y: block(x, y))(columns))(rows)
+
+
+def autodiff_second_blocks(kernel: Kernel, rows: Array, columns: Array) -> Array:
+    """Return the (n, m, p, p) blocks of values, gradients and Hessians (upper triangle, row by row)."""
+    d = rows.shape[1]
+    upper = jnp.triu_indices(d)
+
+    def jet(function: Any, point: Array) -> Array:
+        slope, bend = jax.grad(function)(point), jax.hessian(function)(point)
+        return jnp.concatenate([function(point)[None], slope, bend[upper]])
+
+    def block(x: Array, y: Array) -> Array:
+        def of_x(x: Array) -> Array:
+            return jet(lambda y: kernel(x, y), y)
+
+        first, second = jax.jacfwd(of_x)(x), jax.jacfwd(jax.jacfwd(of_x))(x)
+        return jnp.concatenate([of_x(x)[None, :], first.T, second[:, upper[0], upper[1]].T])
+
+    return jax.vmap(lambda x: jax.vmap(lambda y: block(x, y))(columns))(rows)

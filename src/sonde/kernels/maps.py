@@ -1,0 +1,153 @@
+"""Input maps u: R^d -> R^r, with their Jacobians as ``push`` (J v) and ``pull`` (J^T w), for rows of points at once."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+
+class Map(eqx.Module):
+    """A differentiable function of one point."""
+
+    @abstractmethod
+    def __call__(self, x: Array) -> Array:
+        """Map one point."""
+
+    @property
+    def linear(self) -> bool:
+        """Whether it is linear."""
+        return False
+
+    def rows(self, points: Array) -> Array:
+        """Map (n, d) points to (n, r)."""
+        return jax.vmap(self)(points)
+
+    def push(self, points: Array, vectors: Array) -> Array:
+        """Return J(x_i) v_i, (n, r)."""
+        return jax.vmap(lambda x, v: jax.jvp(self, (x,), (v,))[1])(points, vectors)
+
+    def pull(self, points: Array, covectors: Array) -> Array:
+        """Return J(x_i)^T w_i, (n, d)."""
+        return jax.vmap(lambda x, w: jax.vjp(self, x)[1](w)[0])(points, covectors)
+
+    def jacobians(self, points: Array) -> Array:
+        """Return the Jacobians, (n, r, d)."""
+        return jax.vmap(jax.jacfwd(self))(points)
+
+
+class LinearMap(Map):
+    """u(x) = U x; ``matrix`` is U (r, d), or its diagonal (d,)."""
+
+    matrix: Array
+
+    def __call__(self, x: Array) -> Array:
+        """Map one point."""
+        return self.matrix * x if self.matrix.ndim == 1 else self.matrix @ x
+
+    @property
+    def linear(self) -> bool:
+        """Whether it is linear."""
+        return True
+
+    def rows(self, points: Array) -> Array:
+        """Map points."""
+        return points * self.matrix if self.matrix.ndim == 1 else points @ self.matrix.T
+
+    def push(self, points: Array, vectors: Array) -> Array:
+        """Return U v_i."""
+        return self.rows(vectors)
+
+    def pull(self, points: Array, covectors: Array) -> Array:
+        """Return U^T w_i."""
+        return covectors * self.matrix if self.matrix.ndim == 1 else covectors @ self.matrix
+
+
+class Identity(Map):
+    """u(x) = x."""
+
+    def __call__(self, x: Array) -> Array:
+        """Return the point."""
+        return x
+
+    @property
+    def linear(self) -> bool:
+        """Whether it is linear."""
+        return True
+
+    def rows(self, points: Array) -> Array:
+        """Return the points."""
+        return points
+
+    def push(self, points: Array, vectors: Array) -> Array:
+        """Return the vectors."""
+        return vectors
+
+    def pull(self, points: Array, covectors: Array) -> Array:
+        """Return the covectors."""
+        return covectors
+
+
+class Select(Map):
+    """u(x) = some entries of x."""
+
+    columns: tuple[int, ...] = eqx.field(static=True)
+
+    def __call__(self, x: Array) -> Array:
+        """Take the entries."""
+        return x[jnp.array(self.columns)]
+
+    @property
+    def linear(self) -> bool:
+        """Whether it is linear."""
+        return True
+
+
+class FunctionMap(Map):
+    """Any differentiable function, a module with parameters of its own included."""
+
+    function: Callable[[Array], Array]
+
+    def __call__(self, x: Array) -> Array:
+        """Map one point."""
+        return jnp.atleast_1d(self.function(x))
+
+
+class Composed(Map):
+    """u(x) = outer(inner(x))."""
+
+    outer: Map
+    inner: Map
+
+    def __call__(self, x: Array) -> Array:
+        """Map one point."""
+        return self.outer(self.inner(x))
+
+    @property
+    def linear(self) -> bool:
+        """Whether both are linear."""
+        return self.outer.linear and self.inner.linear
+
+
+class Feature(eqx.Module):
+    """A function f: R^d -> R^size whose values enter a kernel one by one."""
+
+    function: Any
+    size: int = eqx.field(static=True)
+
+    def rows(self, points: Array) -> Array:
+        """Return f(x_i), (n, size)."""
+        return self.function.rows(points).reshape(len(points), self.size)
+
+    def push(self, points: Array, vectors: Array) -> Array:
+        """Return the directional derivatives, (n, size)."""
+        return self.function.push(points, vectors).reshape(len(points), self.size)
+
+    def pull(self, points: Array, covectors: Array) -> Array:
+        """Return sum_c w_ic grad f_c(x_i), (n, d)."""
+        return self.function.pull(points, covectors)

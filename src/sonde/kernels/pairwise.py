@@ -1,0 +1,121 @@
+"""The scalars of all pairs of points, and the derivatives of a kernel in them.
+
+Symbols: n rows x_i, m columns y_j, d inputs; u = u(x) mapped to r dimensions. Arrays over pairs are (n, m).
+
+Points are moved by the mean c of the columns before inner products are taken, because r.r = a - 2 b + c loses
+|x|^2 / r.r in relative accuracy. The inner products of the unmoved points follow: x.y = x'.y' + x'.c + y'.c + c.c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sonde.kernels.structure import Scalar, Structure
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """One map's view of rows and columns: moved points u - c, and what is needed of c."""
+
+    x: Array  # (n, r)
+    y: Array  # (m, r)
+    centre: Array  # (r,)
+
+    @property
+    def x_raw(self) -> Array:
+        """The rows where they were."""
+        return self.x + self.centre
+
+    @property
+    def y_raw(self) -> Array:
+        """The columns where they were."""
+        return self.y + self.centre
+
+    def scalars(self) -> dict[str, Array]:
+        """Return xx, xy, yy and rr of all pairs."""
+        products = self.x @ self.y.T
+        xx, yy = jnp.sum(self.x**2, axis=1)[:, None], jnp.sum(self.y**2, axis=1)[None, :]
+        xc, yc, cc = (self.x @ self.centre)[:, None], (self.y @ self.centre)[None, :], self.centre @ self.centre
+        return {
+            "rr": jnp.maximum(xx - 2 * products + yy, 0.0),
+            "xy": products + xc + yc + cc,
+            "xx": xx + 2 * xc + cc,
+            "yy": yy + 2 * yc + cc,
+        }
+
+    def directional(self, vectors: Array) -> dict[str, Array]:
+        """Return the derivatives of the scalars in y along v_j, (m, r)."""
+        along = self.x @ vectors.T  # x'_i . v_j
+        own = jnp.sum(self.y * vectors, axis=1)[None, :]
+        centre = (vectors @ self.centre)[None, :]
+        return {"rr": 2 * (own - along), "xy": along + centre, "yy": 2 * (own + centre)}
+
+
+def mapped(structure: Structure, rows: Array, columns: Array) -> list[Mapped]:
+    """Return the view of each map."""
+    views = []
+    for mapping in structure.maps:
+        y = mapping.rows(columns)
+        centre = jnp.mean(y, axis=0)
+        views.append(Mapped(mapping.rows(rows) - centre, y - centre, centre))
+    return views
+
+
+def scalar_arrays(structure: Structure, views: list[Mapped], rows: Array, columns: Array) -> list[Array]:
+    """Return the needed scalars of all pairs, each (n, m), in the order of ``structure.scalars``."""
+    pairs = [view.scalars() for view in views]
+    sides = {
+        "fx": [feature.rows(rows)[:, None, :] for feature in structure.features],
+        "fy": [feature.rows(columns)[None, :, :] for feature in structure.features],
+    }
+
+    def array(scalar: Scalar) -> Array:
+        if scalar.name in sides:
+            return sides[scalar.name][scalar.owner][..., scalar.part]
+        return pairs[scalar.owner][scalar.name]
+
+    shape = (len(rows), len(columns))
+    return [jnp.broadcast_to(array(scalar), shape) for scalar in structure.scalars]
+
+
+def directional_arrays(structure: Structure, views: list[Mapped], columns: Array, vectors: Array) -> list[Array]:
+    """Return the derivatives of the scalars in y along v_j, in the order of ``structure.scalars``."""
+    along = [
+        view.directional(mapping.push(columns, vectors)) for view, mapping in zip(views, structure.maps, strict=True)
+    ]
+    values = [feature.push(columns, vectors) for feature in structure.features]
+    shape = (len(views[0].x) if views else 1, len(columns))
+
+    def array(scalar: Scalar) -> Array:
+        if scalar.name == "fy":
+            return values[scalar.owner][None, :, scalar.part]
+        if not scalar.of_y:
+            return jnp.zeros((1, 1), columns.dtype)
+        return along[scalar.owner][scalar.name]
+
+    return [jnp.broadcast_to(array(scalar), shape) for scalar in structure.scalars]
+
+
+def over_pairs(function: Any) -> Any:
+    """Lift a function of scalars of one pair to (n, m) arrays."""
+    return jax.vmap(jax.vmap(function))
+
+
+def values(structure: Structure, scalars: list[Array]) -> Array:
+    """Return k of all pairs."""
+    return over_pairs(lambda z: structure.flat_phi(*z))(scalars)
+
+
+def first_derivatives(structure: Structure, scalars: list[Array]) -> list[Array]:
+    """Return d phi / d z for each scalar z, of all pairs."""
+    return list(over_pairs(jax.grad(lambda z: structure.flat_phi(*z)))(scalars))
+
+
+def second_derivatives(structure: Structure, scalars: list[Array]) -> list[list[Array]]:
+    """Return d^2 phi / d z d w for each pair of scalars, of all pairs of points."""
+    return [list(line) for line in over_pairs(jax.hessian(lambda z: structure.flat_phi(*z)))(scalars)]

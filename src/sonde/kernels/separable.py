@@ -1,0 +1,124 @@
+"""Direct sums and products: each part acts on entries of its own, k = sum_i or prod_i of k_i(x_i, y_i).
+
+With one entry for each part the derivative blocks are diagonal (sum) or diagonal plus rank one (product): ``lines``
+gives the parts' one-dimensional derivatives, ``products`` the rest. Parts of several entries each are joined like
+any other kernels, with a map that selects their entries.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from sonde.errors import KernelError
+from sonde.kernels.compose import Product, Sum
+from sonde.kernels.inputs import _Mapped
+from sonde.kernels.kernel import Kernel
+from sonde.kernels.maps import Map, Select
+from sonde.kernels.structure import Structure
+
+
+def _as_columns(given: Sequence[Sequence[int] | int] | None) -> tuple[tuple[int, ...], ...] | None:
+    if given is None:
+        return None
+    return tuple((int(one),) if isinstance(one, int) else tuple(int(i) for i in one) for one in given)
+
+
+class Entries(_Mapped):
+    """A kernel of some entries of the inputs."""
+
+    kernel: Kernel
+    columns: tuple[int, ...] = eqx.field(static=True)
+
+    def _map(self) -> Map:
+        return Select(self.columns)
+
+
+class _Direct(Kernel):
+    parts: eqx.AbstractVar[tuple[Kernel, ...]]
+    columns: eqx.AbstractVar[tuple[tuple[int, ...], ...] | None]
+
+    @property
+    def smoothness(self) -> float:
+        """That of the roughest part."""
+        return min(part.smoothness for part in self.parts)
+
+    @property
+    def separable(self) -> bool:
+        """Whether every part acts on one entry."""
+        return all(len(columns) == 1 for columns in self._columns)
+
+    @property
+    def _columns(self) -> tuple[tuple[int, ...], ...]:
+        return tuple((i,) for i in range(len(self.parts))) if self.columns is None else self.columns
+
+    def _entries(self) -> tuple[Kernel, ...]:
+        return tuple(Entries(part, columns) for part, columns in zip(self.parts, self._columns, strict=True))
+
+    def lines(self, x: Array, y: Array, function: Callable[[Kernel, Array, Array], Any]) -> Any:
+        """Return ``function(k_i, x_i, y_i)`` for all parts, stacked; parts of one form are done at once."""
+        order = jnp.array([columns[0] for columns in self._columns])
+        x, y = x[order], y[order]
+        if len({jax.tree.structure(part) for part in self.parts}) == 1 and _shapes_agree(self.parts):
+            stacked = jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *self.parts)
+            return jax.vmap(function)(stacked, x, y)
+        each = [function(part, x[i], y[i]) for i, part in enumerate(self.parts)]
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
+
+
+class DirectSum(_Direct):
+    """sum_i k_i(x_i, y_i). ``columns`` gives each part its entries; by default part i has entry i."""
+
+    parts: tuple[Kernel, ...] = eqx.field(converter=tuple)
+    columns: tuple[tuple[int, ...], ...] | None = eqx.field(static=True, default=None, converter=_as_columns)
+
+    def __check_init__(self) -> None:
+        _check(self.parts, self.columns)
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        """Return the sum."""
+        return functools.reduce(operator.add, (part(x, y) for part in self._entries()))
+
+    def structure(self) -> Structure | None:
+        """The parts' scalars, unless each has one entry: that is done better."""
+        return None if self.separable else Sum(self._entries()).structure()
+
+
+class DirectProduct(_Direct):
+    """prod_i k_i(x_i, y_i). ``columns`` gives each part its entries; by default part i has entry i."""
+
+    parts: tuple[Kernel, ...] = eqx.field(converter=tuple)
+    columns: tuple[tuple[int, ...], ...] | None = eqx.field(static=True, default=None, converter=_as_columns)
+
+    def __check_init__(self) -> None:
+        _check(self.parts, self.columns)
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        """Return the product."""
+        return functools.reduce(operator.mul, (part(x, y) for part in self._entries()))
+
+    def structure(self) -> Structure | None:
+        """The parts' scalars, unless each has one entry: that is done better."""
+        return None if self.separable else Product(self._entries()).structure()
+
+
+def _check(parts: tuple[Kernel, ...], columns: tuple[tuple[int, ...], ...] | None) -> None:
+    if not parts:
+        raise KernelError("a direct sum or product needs at least one kernel")
+    if columns is None:
+        return
+    flat = [column for own in columns for column in own]
+    if len(columns) != len(parts) or not all(columns) or len(set(flat)) < len(flat) or min(flat) < 0:
+        raise KernelError(f"columns must give each of the {len(parts)} kernels entries of its own, got {columns}")
+
+
+def _shapes_agree(parts: tuple[Kernel, ...]) -> bool:
+    shapes = [[jnp.shape(leaf) for leaf in jax.tree.leaves(part)] for part in parts]
+    return all(own == shapes[0] for own in shapes)

@@ -1,0 +1,156 @@
+"""(K + noise) z = b: Cholesky while the matrix is small, preconditioned conjugate gradients beyond.
+
+The preconditioner is the part of the matrix that does not mix inputs: (P + noise) (x) I_d with P = g_xy - 2 g_rr,
+one n by n Cholesky for all d inputs, and the values' own matrix for the values. Where the kernel has no such part
+(several input maps, or no structure) it is the diagonal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import lineax as lx
+import numpy as np
+from jax import Array
+
+from sonde.errors import KernelError, NotPositiveDefinite
+from sonde.kernels.kept import coefficients
+from sonde.kernels.maps import Identity
+from sonde.kernels.parts import split
+from sonde.kernels.precision import in_precision_of
+
+if TYPE_CHECKING:
+    from sonde.kernels.gram import DerivativeGram
+
+DENSE_SIZE = 3000  # entries up to which Cholesky is quicker than conjugate gradients
+_JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # times the mean of the diagonal
+
+
+class Solution(NamedTuple):
+    """A solution and how it came about. ``residual`` is |b - K z| / |b|."""
+
+    value: Array
+    converged: bool
+    residual: float
+    steps: int
+    method: str
+
+
+def solve(operator: DerivativeGram, vector: Any, *, noise: Any, tolerance: float, max_steps: int | None) -> Solution:
+    """Solve with the operator plus noise on its diagonal."""
+    with in_precision_of(operator.X):
+        b = jnp.asarray(vector, operator.X.dtype)
+        variances = noise_vector(operator, noise)
+        if b.size != variances.size:
+            raise KernelError(f"the right-hand side has shape {b.shape}, expected {variances.size} entries")
+        if not bool(jnp.all(jnp.isfinite(b))):
+            raise KernelError("the right-hand side has a value that is not finite")
+        method = _dense if variances.size <= DENSE_SIZE else _iterative
+        value, steps, name = method(operator, b.reshape(-1), variances, tolerance, max_steps)
+        left = b.reshape(-1) - operator.mv(value) - variances * value
+        residual = float(jnp.linalg.norm(left) / jnp.maximum(jnp.linalg.norm(b), jnp.finfo(b.dtype).tiny))
+        limit = max(tolerance * 10, 1e4 * float(jnp.finfo(b.dtype).eps))
+        return Solution(value.reshape(b.shape), residual <= limit, residual, steps, name)
+
+
+def noise_vector(operator: DerivativeGram, noise: Any) -> Array:
+    """Return the noise variance of every entry, from one for all, for each entry of a point, or for each entry."""
+    if operator.Y is not None:
+        raise KernelError("only a square operator, made without Y, can be solved with")
+    n, p = len(operator.X), operator.entries
+    given = jnp.asarray(noise, operator.X.dtype)
+    if given.shape not in ((), (p,), (n, p), (n * p,)):
+        raise KernelError(f"noise has shape {given.shape}, expected a number, ({p},), ({n}, {p}) or ({n * p},)")
+    if not isinstance(given, jax.core.Tracer) and not bool(jnp.all((given >= 0) & jnp.isfinite(given))):
+        raise KernelError("noise is a variance: zero or more, and finite")
+    return jnp.broadcast_to(given.reshape(n, p) if given.shape == (n * p,) else given, (n, p)).reshape(-1)
+
+
+def factorise(operator: DerivativeGram, variances: Array) -> Array:
+    """Return the Cholesky factor of the whole matrix plus noise, with as little jitter as works."""
+    matrix = operator.as_matrix() + jnp.diag(variances)
+    scale = float(jnp.mean(jnp.diagonal(matrix)))
+    eps = float(jnp.finfo(matrix.dtype).eps)
+    for jitter in _JITTERS:
+        factor = jnp.linalg.cholesky(matrix + max(jitter * eps / 2.2e-16, 0.0) * scale * jnp.eye(len(matrix)))
+        if bool(jnp.all(jnp.isfinite(factor))):
+            return factor
+    raise NotPositiveDefinite(
+        f"the {len(matrix)} by {len(matrix)} matrix of {type(operator.kernel).__name__} is not positive definite, even "
+        f"with jitter {_JITTERS[-1]:g}; check for repeated points without noise, very long lengthscales, and that the "
+        "kernel is a covariance function; or add noise"
+    )
+
+
+def _dense(operator: DerivativeGram, b: Array, variances: Array, *_: Any) -> tuple[Array, int, str]:
+    factor = factorise(operator, variances)
+    value = jax.scipy.linalg.cho_solve((factor, True), b)
+    left = b - operator.mv(value) - variances * value
+    return value + jax.scipy.linalg.cho_solve((factor, True), left), 1, "cholesky"  # one step of refinement
+
+
+def _iterative(
+    operator: DerivativeGram, b: Array, variances: Array, tolerance: float, max_steps: int | None
+) -> tuple[Array, int, str]:
+    kept = operator if operator.kept is not None else _keeping(operator)
+    value, steps = _conjugate_gradients(kept, b, variances, tolerance, max_steps or 2000)
+    return value, int(steps), "conjugate gradients"
+
+
+def _keeping(operator: DerivativeGram) -> DerivativeGram:
+    """Return the operator with its coefficients kept, where they fit into twice the memory of a product."""
+    fits = len(operator.X) ** 2 * operator.X.dtype.itemsize * 8 <= 2 * operator.memory
+    if not fits or operator.observed.hessian:
+        return operator
+    return type(operator)(operator.kernel, operator.X, keep=True, memory=operator.memory)
+
+
+@eqx.filter_jit
+def _conjugate_gradients(
+    operator: DerivativeGram, b: Array, variances: Array, tolerance: float, max_steps: int
+) -> tuple[Array, Array]:
+    shape = jax.ShapeDtypeStruct(b.shape, b.dtype)
+    noisy = lx.FunctionLinearOperator(lambda z: operator.mv(z) + variances * z, shape, lx.positive_semidefinite_tag)
+    inverse = lx.FunctionLinearOperator(_preconditioner(operator, variances), shape, lx.positive_semidefinite_tag)
+    scale = jnp.linalg.norm(b)
+    solver = lx.CG(rtol=tolerance, atol=tolerance * scale / np.sqrt(b.size), max_steps=max_steps)
+    found = lx.linear_solve(noisy, b, solver, options={"preconditioner": inverse}, throw=False)
+    return found.value, found.stats["num_steps"]
+
+
+def _preconditioner(operator: DerivativeGram, variances: Array) -> Any:
+    n, p = len(operator.X), operator.entries
+    noise = jnp.maximum(jnp.mean(variances.reshape(n, p), axis=1), 1e-10)
+    parts = split(operator.kernel)
+    structure = parts[0].kernel.structure() if parts[0].path == "structured" else None
+    simple = structure is not None and len(structure.maps) == 1 and isinstance(structure.maps[0], Identity)
+    if operator.observed.hessian or len(parts) > 1 or not simple:
+        scale = operator.diagonal() + variances
+        return lambda z: z / scale
+    kept = operator.kept if operator.kept is not None else coefficients(structure, operator.X, operator.X)  # type: ignore[arg-type]
+    of = {scalar.name: slope for scalar, slope in zip(structure.scalars, kept.slopes, strict=True)}  # type: ignore[union-attr]
+    across = of.get("xy", 0.0) - 2 * of.get("rr", 0.0)
+    gradients = _safe_factor(jnp.asarray(across), noise)
+    values = _safe_factor(kept.phi, noise) if operator.observed.value else None
+
+    def apply(z: Array) -> Array:
+        z = z.reshape(n, p)
+        first = int(operator.observed.value)
+        done = [jax.scipy.linalg.cho_solve((values, True), z[:, :first])] if values is not None else []
+        if operator.observed.gradient:
+            done.append(jax.scipy.linalg.cho_solve((gradients, True), z[:, first:]))
+        return jnp.concatenate(done, axis=1).reshape(-1)
+
+    return apply
+
+
+def _safe_factor(matrix: Array, noise: Array) -> Array:
+    """Return the Cholesky factor of a part of the matrix, or of its diagonal where that is not positive definite."""
+    scale = jnp.mean(jnp.abs(jnp.diagonal(matrix)))
+    lifted = matrix + jnp.diag(noise + 1e-6 * scale)
+    factor = jnp.linalg.cholesky(lifted)
+    plain = jnp.diag(jnp.sqrt(jnp.abs(jnp.diagonal(matrix)) + noise + 1e-6 * scale))
+    return jnp.where(jnp.all(jnp.isfinite(factor)), factor, plain)

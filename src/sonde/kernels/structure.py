@@ -1,0 +1,147 @@
+"""What a kernel depends on: k(x, y) = phi(scalars), and how the scalars come from x and y.
+
+::
+
+    Pair      x.x, x.y, y.y, r.r     of one pair, after an input map u: x -> u(x)
+    feature   f(x), f(y)             of a function f: R^d -> R^m
+
+Sums, products, powers and compositions of kernels that are functions of such scalars are again functions of such
+scalars: ``join`` makes one structure of two. Only what is *needed* is ever computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from sonde.kernels.maps import Composed, Feature, Identity, Map
+
+INNER = frozenset({"xx", "xy", "yy"})
+DOT = frozenset({"xy"})
+DISTANCE = frozenset({"rr"})
+
+
+class Pair(NamedTuple):
+    """The scalars of one pair of inputs under one map."""
+
+    xx: Any
+    xy: Any
+    yy: Any
+    rr: Any
+
+
+class Values(NamedTuple):
+    """The values of one feature at both inputs, each a tuple of m scalars."""
+
+    x: Any
+    y: Any
+
+
+Phi = Callable[[Sequence[Pair], Sequence[Values]], Array]
+
+
+@dataclass(frozen=True)
+class Structure:
+    """k(x, y) = phi(pairs, values): one ``Pair`` for each map, one ``Values`` for each feature."""
+
+    maps: tuple[Map, ...]
+    needs: tuple[frozenset[str], ...]
+    features: tuple[Feature, ...]
+    phi: Phi
+
+    @property
+    def scalars(self) -> list[Scalar]:
+        """The scalars that are needed, in a fixed order."""
+        pairs = [
+            Scalar(name, index) for index, needs in enumerate(self.needs) for name in Pair._fields if name in needs
+        ]
+        values = [
+            Scalar(side, index, part)
+            for index, feature in enumerate(self.features)
+            for part in range(feature.size)
+            for side in ("fx", "fy")
+        ]
+        return [*pairs, *values]
+
+    def flat_phi(self, *scalars: Array) -> Array:
+        """Phi as a function of the needed scalars alone."""
+        given = dict(zip(self.scalars, scalars, strict=True))
+        zero = jnp.zeros_like(scalars[0]) if scalars else jnp.zeros(())
+        pairs = [
+            Pair(*(given.get(Scalar(name, index), zero) for name in Pair._fields)) for index in range(len(self.maps))
+        ]
+        values = [
+            Values(*(tuple(given[Scalar(side, index, part)] for part in range(feature.size)) for side in ("fx", "fy")))
+            for index, feature in enumerate(self.features)
+        ]
+        return jnp.asarray(self.phi(pairs, values))
+
+    def after(self, inner: Map) -> Structure:
+        """Return the structure of the kernel applied to mapped inputs."""
+        maps = tuple(inner if isinstance(own, Identity) else Composed(own, inner) for own in self.maps)
+        features = tuple(Feature(Composed(own.function, inner), own.size) for own in self.features)
+        return Structure(maps, self.needs, features, self.phi)
+
+
+class Scalar(NamedTuple):
+    """One scalar: xx, xy, yy or rr of a map, or part ``part`` of a feature at x (fx) or y (fy)."""
+
+    name: str
+    owner: int  # which map or feature
+    part: int = 0
+
+    @property
+    def of_x(self) -> bool:
+        """Whether it changes with x."""
+        return self.name in ("xx", "xy", "rr", "fx")
+
+    @property
+    def of_y(self) -> bool:
+        """Whether it changes with y."""
+        return self.name in ("xy", "yy", "rr", "fy")
+
+
+def constant(phi: Callable[[], Array]) -> Structure:
+    """Return the structure of a kernel that depends on nothing."""
+    return Structure((), (), (), lambda pairs, values: phi())
+
+
+def single(needs: frozenset[str], profile: Callable[[Pair], Array]) -> Structure:
+    """Return the structure of a kernel of one pair's scalars."""
+    return Structure((Identity(),), (needs,), (), lambda pairs, values: profile(pairs[0]))
+
+
+def join(operation: Callable[..., Array], *parts: Structure) -> Structure:
+    """Return the structure of ``operation(k1, k2, ...)``; unmapped inputs are shared, other maps stand side by side."""
+    maps: list[Map] = []
+    needs: list[frozenset[str]] = []
+    features: list[Feature] = []
+    places: list[tuple[list[int], int]] = []
+    for part in parts:
+        own = []
+        for mapping, need in zip(part.maps, part.needs, strict=True):
+            shared = [
+                at for at, other in enumerate(maps) if isinstance(mapping, Identity) and isinstance(other, Identity)
+            ]
+            if shared:
+                own.append(shared[0])
+                needs[shared[0]] |= need
+            else:
+                own.append(len(maps))
+                maps.append(mapping)
+                needs.append(need)
+        places.append((own, len(features)))
+        features.extend(part.features)
+
+    def phi(pairs: Sequence[Pair], values: Sequence[Values]) -> Array:
+        results = [
+            part.phi([pairs[at] for at in own], values[first : first + len(part.features)])
+            for part, (own, first) in zip(parts, places, strict=True)
+        ]
+        return operation(*results)
+
+    return Structure(tuple(maps), tuple(needs), tuple(features), phi)

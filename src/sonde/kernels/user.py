@@ -1,0 +1,68 @@
+"""Kernels of the user's own: a plain function, with a declaration of what it depends on where that is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import Array
+
+from sonde.kernels.kernel import Kernel, PairKernel
+from sonde.kernels.structure import DISTANCE, DOT, INNER, Pair
+
+
+class Function(Kernel):
+    """k(x, y) by any function of one pair of vectors: works everywhere, by plain automatic differentiation."""
+
+    function: Callable[[Array, Array], Array]
+    differentiable: float = eqx.field(static=True, default=math.inf)
+
+    @property
+    def smoothness(self) -> float:
+        """As declared."""
+        return self.differentiable
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        """Return the covariance."""
+        return jnp.asarray(self.function(x, y))
+
+
+class Isotropic(PairKernel):
+    """f(r.r), f a function of the squared distance."""
+
+    function: Callable[[Array], Array]
+    differentiable: float = eqx.field(static=True, default=math.inf)
+    need = DISTANCE
+
+    @property
+    def smoothness(self) -> float:
+        """As declared."""
+        return self.differentiable
+
+    def profile(self, pair: Pair) -> Array:
+        """Return the covariance from r.r."""
+        return jnp.asarray(self.function(pair.rr))
+
+
+class DotProduct(PairKernel):
+    """f(x.y), f a function of the inner product."""
+
+    function: Callable[[Array], Array]
+    need = DOT
+
+    def profile(self, pair: Pair) -> Array:
+        """Return the covariance from x.y."""
+        return jnp.asarray(self.function(pair.xy))
+
+
+class InnerProducts(PairKernel):
+    """f(x.x, x.y, y.y), f a function of the three inner products."""
+
+    function: Callable[[Array, Array, Array], Array]
+    need = INNER
+
+    def profile(self, pair: Pair) -> Array:
+        """Return the covariance from x.x, x.y and y.y."""
+        return jnp.asarray(self.function(pair.xx, pair.xy, pair.yy))
