@@ -14,13 +14,18 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def report(name: str, title: str, rows: Sequence[dict[str, Any]]) -> Path:
-    """Print the rows and write ``results/name.csv``; return the path for pictures, without its ending."""
+    """Print the rows and write them; return the path for pictures, without its ending."""
     table = Table(title=f"{title}\n{describe_machine()}")
     for column in rows[0]:
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(_shown(value) for value in row.values()))
     Console(width=120).print(table)
+    return write(name, rows)
+
+
+def write(name: str, rows: Sequence[dict[str, Any]]) -> Path:
+    """Write ``results/name.csv``; return its path without the ending."""
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / f"{name}.csv").open("w", newline="") as file:
         file.write(f"# {describe_machine()}\n")

@@ -47,6 +47,14 @@ def test_the_strategy_of_the_docs_climbs() -> None:
     assert study.explain().startswith("hill")
 
 
+def test_the_kernels_of_the_docs_run() -> None:
+    namespace: dict[str, Any] = {}
+    exec(blocks("docs/kernels.md")[0], namespace)
+    assert namespace["z"].converged
+    assert namespace["K"].paths == ("structured",)
+    exec(blocks("docs/kernels.md")[1], namespace)
+
+
 def test_links_of_the_readme_lead_somewhere() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     for page in pages:

@@ -190,6 +190,7 @@ def test_what_is_wrong_is_one_line(cli: Cli, arguments: list[str], message: str)
     assert ended.out == ""
     [line] = ended.err.splitlines()
     assert line.startswith(f"error: {message}")
+    assert not Path("sonde.db").exists()
 
 
 def test_another_space_under_the_same_name_is_one_line(cli: Cli) -> None:

@@ -144,3 +144,10 @@ def test_the_program_must_not_be_conditional(tmp_path: Path) -> None:
     file.write_text("[parameters.p]\ntype = 'bool'\nwhen = { q = true }\n[parameters.q]\ntype = 'bool'\n")
     with pytest.raises(OptionError, match="the program itself depends on 'p'"):
         read_space(["./{p}", "{q}"], file)
+
+
+def test_a_parameter_outside_the_table_of_parameters_is_refused_by_file(tmp_path: Path) -> None:
+    file = tmp_path / "space.toml"
+    file.write_text("[x]\ntype = 'bool'\n")
+    with pytest.raises(SpaceError, match=r"space\.toml has 'parameters' and 'where', not 'x'"):
+        read_space(["echo", "{x}"], file)

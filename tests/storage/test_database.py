@@ -5,6 +5,7 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -62,8 +63,11 @@ def test_tables_of_another_program_are_left_alone(tmp_path: Path) -> None:
 def test_a_file_that_is_not_a_database(tmp_path: Path) -> None:
     path = tmp_path / "text.db"
     path.write_text("hello, I am text\n" * 100)
-    with pytest.raises(StorageError, match="not a database"):
+    with pytest.raises(StorageError, match="not a database; the file belongs to another program"):
         open_storage(path)
+    (tmp_path / "folder.db").mkdir()
+    with pytest.raises(StorageError, match="check that the path is a file"):
+        open_storage(tmp_path / "folder.db")
     assert path.read_text().startswith("hello")
 
 
@@ -77,6 +81,20 @@ def test_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
         open_storage("postgresql://somebody:secret@127.0.0.1:1/none")
 
 
+def test_a_server_that_goes_away_and_comes_back_is_waited_for(postgres_url: str) -> None:
+    storage = open_storage(postgres_url)
+    storage.close()  # what comes next has to connect anew
+    socket = next(Path(str(sa.make_url(postgres_url).query["host"])).glob(".s.PGSQL.*[0-9]"))
+    hidden = socket.rename(socket.with_name("hidden"))  # nobody listens, as while a server restarts
+    back = threading.Timer(0.5, hidden.rename, [socket])
+    back.start()
+    with pytest.raises(StorageError, match=r"refused.*check the address"):
+        open_storage(postgres_url)  # who has never reached it hears of it at once
+    assert storage.studies() == []
+    back.join()
+    storage.close()
+
+
 def test_passwords_are_not_shown() -> None:
     with pytest.raises(StorageError) as caught:
         open_storage("postgresql://somebody:secret@127.0.0.1:1/none")
@@ -87,6 +105,11 @@ def test_passwords_are_not_shown() -> None:
 def test_what_is_no_storage_is_refused(storage: object) -> None:
     with pytest.raises(OptionError):
         open_storage(storage)  # type: ignore[arg-type]
+
+
+def test_two_slashes_are_one_too_few() -> None:
+    with pytest.raises(OptionError, match=r"three slashes before the path.*'sqlite://runs\.db'"):
+        open_storage("sqlite://runs.db")
 
 
 def test_none_is_memory_and_a_storage_is_itself() -> None:

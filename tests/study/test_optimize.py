@@ -15,6 +15,7 @@ import pytest
 
 import sonde
 from sonde.errors import NoResult, OptionError, SondeError
+from sonde.study.progress import Bar, Lines, progress_for
 
 SPACE = sonde.Space(x=sonde.Float(-5, 10), k=sonde.Int(1, 4))
 
@@ -100,8 +101,10 @@ def test_what_goes_wrong_is_a_failed_trial_with_its_reason(workers: int) -> None
 
 
 def test_all_failed() -> None:
-    with pytest.raises(NoResult, match="no trial has completed"):
+    with pytest.raises(NoResult, match="no trial has completed; the last one failed: the value is nan"):
         sonde.minimize(lambda trial: float("nan"), SPACE, 3, **quiet())
+    with pytest.raises(NoResult, match="the last one failed: KeyError: 'learning_rate'"):
+        sonde.minimize(lambda trial: trial["learning_rate"], SPACE, 3, **quiet())
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -274,6 +277,13 @@ def test_without_a_terminal_progress_is_lines(capsys: pytest.CaptureFixture[str]
     assert lines[0].startswith("mine: 5/5 trials, best ")
 
 
+@pytest.mark.parametrize(("widgets", "shown"), [(True, Bar), (False, Lines)])
+def test_a_notebook_without_widgets_gets_lines(monkeypatch: pytest.MonkeyPatch, widgets: bool, shown: type) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr("sonde.study.progress.find_spec", lambda name: object() if widgets else None)
+    assert isinstance(progress_for("study", 5, wanted=True), shown)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -284,6 +294,7 @@ def test_without_a_terminal_progress_is_lines(capsys: pytest.CaptureFixture[str]
         ({"n_trials": 5, "timeout": float("nan")}, "timeout"),
         ({"n_trials": 5, "catch": 3}, "catch"),
         ({"n_trials": 5, "callbacks": [3]}, "callbacks"),
+        ({"n_trials": 5, "executor": 3}, r"executor must have submit.*got 3"),
         ({}, "n_trials, total_trials or timeout"),
         ({"total_trials": -1}, "total_trials"),
     ],

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import pickle
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -281,6 +282,18 @@ def test_a_living_process_keeps_its_trials(sqlite_url: str) -> None:
     assert other.trial(trial.number).state == "running"
 
 
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
+def test_what_is_given_back_is_offered_again_every_time(request: pytest.FixtureRequest, kind: str) -> None:
+    url = None if kind == "memory" else request.getfixturevalue(f"{kind}_url")
+    study = sonde.Study(SPACE, storage=url, name="study", seed=0)
+    first = study.ask()
+    for trial in (first, first.number + 1, [first.number + 2]):
+        study.release(trial)
+        assert dict(study.ask()) == dict(first)
+    assert [trial.state for trial in study.trials] == ["lost", "lost", "lost", "running"]
+    study.close()
+
+
 def test_cancel() -> None:
     study = sonde.Study(SPACE)
     trial = study.ask()
@@ -326,6 +339,7 @@ def test_tables(tmp_path: Path) -> None:
         ({"name": 3}, "name"),
         ({"strategy": "magic"}, "auto, random, sobol"),
         ({"storage": "nowhere"}, "storage"),
+        ({"lease": "60"}, "lease"),
     ],
 )
 def test_wrong_options(options: dict[str, object], message: str) -> None:
@@ -344,3 +358,22 @@ def test_wrong_space_and_lease(sqlite_url: str) -> None:
         sonde.Study({"x": sonde.Float(0, 1)})  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="lease"):
         sonde.Study(SPACE, storage=sqlite_url, lease=-1)
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (
+            lambda study: study.tell(study.ask(), 1.0, attributes=["a"]),
+            r"attributes must be a dict by name, got \['a'\]",
+        ),
+        (lambda study: study.enqueue({"x": 1}, attributes="a"), "attributes must be a dict by name, got 'a'"),
+        (lambda study: study.add_trials({"params": {"x": 1}, "value": 0.0}), "add_trials takes a list"),
+        (lambda study: study.add_trials(None), "add_trials takes a list"),
+        (lambda study: study.trial("first"), "expected a Trial or its number, got 'first'"),
+        (lambda study: study.release("first"), "expected a Trial or its number"),
+    ],
+)
+def test_what_is_wrong_is_said(act: Callable[[sonde.Study], object], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        act(sonde.Study(sonde.Space(x=sonde.Int(0, 3))))

@@ -74,8 +74,9 @@ def run(
     check_program(template)
     if trials is None and timeout is None and not known.finite:
         raise OptionError("the run has no end; give -n (trials of the study) or --timeout (seconds)")
-    from sonde.study import Study
+    from sonde.study import Study, checks
 
+    checks.seconds(timeout, "timeout")  # before a study is made
     study = Study(known, direction=direction.value, storage=storage, name=name, seed=seed, strategy=strategy)
     with closing(study.storage):
         _run_to_end(study, Command(template, name, Children()), trials, jobs, timeout)

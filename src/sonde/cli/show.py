@@ -12,7 +12,7 @@ from sonde.cli import output
 from sonde.cli.opening import existing_storage, existing_study
 from sonde.cli.options import DEFAULT_STORAGE, JsonOption, NameOption, StorageOption
 from sonde.cli.template import argument_text
-from sonde.errors import NoResult, OptionError
+from sonde.errors import OptionError
 
 if TYPE_CHECKING:
     from sonde.storage import StudySummary
@@ -86,11 +86,7 @@ def best_document(study: Study) -> dict[str, Any]:
     from sonde.study.export import document
     from sonde.trials import State
 
-    try:
-        trial = document(study.best_trial)
-    except NoResult as error:
-        reasons = [trial.error for trial in study.trials if trial.error]
-        raise NoResult(f"{error}" + (f"; the last one failed: {_reason(reasons[-1])}" if reasons else "")) from None
+    trial = document(study.best_trial)
     history = study.history
     return {
         "study": study.name,
@@ -135,11 +131,9 @@ def _packed(trial: Trial) -> str:
 
 
 def _reason(error: str) -> str:
-    """Return an error in one line: a program's last words say most, and the end of a traceback says all."""
-    lines = [line.strip() for line in error.splitlines() if line.strip()]
-    if len(lines) < 2:
-        return "".join(lines)
-    return lines[-1] if lines[0].startswith("Traceback") else f"{lines[0]}: {lines[-1]}"
+    from sonde.trials.outcome import one_line
+
+    return one_line(error)
 
 
 def _counts(summary: StudySummary) -> str:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 def read_space(command: Sequence[str], file: Path | None) -> tuple[Template, Space]:
     """Return the command's template and the space of all parameters, those of the file first."""
     data = {} if file is None else _load(file)
+    unknown = sorted(set(data) - {"version", "parameters", "where"})
+    if unknown:
+        raise SpaceError(f"{file} has 'parameters' and 'where', not {unknown[0]!r}; a parameter is [parameters.NAME]")
     in_file = data.get("parameters", {})
     if not isinstance(in_file, Mapping):
         raise SpaceError(f"{file}: 'parameters' must hold a table for each parameter, e.g. [parameters.lr]")

@@ -31,7 +31,7 @@ from sonde.kernels.kernel import Kernel, cast
 from sonde.kernels.logdet import LogDeterminant, log_determinant
 from sonde.kernels.multiply import Observed
 from sonde.kernels.parts import paths
-from sonde.kernels.precision import in_precision_of
+from sonde.kernels.precision import handed_out, in_precision_of
 from sonde.kernels.solve import Solution, solve
 
 DEFAULT_MEMORY = 2**28  # bytes of pairwise arrays at a time
@@ -88,9 +88,8 @@ class DerivativeGram(lx.AbstractLinearOperator):
     @property
     def paths(self) -> tuple[str, ...]:
         """How each summand is multiplied: ``"structured"``, ``"separable"`` or ``"autodiff"``."""
-        if self.observed.hessian:
-            return multiply.second_order_paths(self.kernel)
-        return paths(self.kernel)
+        with in_precision_of(self.X):
+            return multiply.second_order_paths(self.kernel) if self.observed.hessian else paths(self.kernel)
 
     @property
     def entries(self) -> int:
@@ -115,7 +114,8 @@ class DerivativeGram(lx.AbstractLinearOperator):
                 self.observed,
                 self.memory,
             )
-            return product.reshape(-1) if vector.ndim == 1 else product
+            product = product.reshape(-1) if vector.ndim == 1 else product
+        return handed_out(product)
 
     def __matmul__(self, vector: Any) -> Array:
         return self.mv(vector)
@@ -123,7 +123,8 @@ class DerivativeGram(lx.AbstractLinearOperator):
     def as_matrix(self) -> Array:
         """Return the whole matrix, (n entries, m entries)."""
         with in_precision_of(self.X):
-            return multiply.matrix(self.kernel, self.X, self.columns, self.observed)
+            matrix = multiply.matrix(self.kernel, self.X, self.columns, self.observed)
+        return handed_out(matrix)
 
     def diagonal(self) -> Array:
         """Return the diagonal of a square operator."""
@@ -132,7 +133,8 @@ class DerivativeGram(lx.AbstractLinearOperator):
                 f"only square operators have a diagonal; this one is {self.out_size()} by {self.in_size()}"
             )
         with in_precision_of(self.X):
-            return multiply.diagonal(self.kernel, self.X, self.columns, self.observed)
+            diagonal = multiply.diagonal(self.kernel, self.X, self.columns, self.observed)
+        return handed_out(diagonal)
 
     def transpose(self) -> DerivativeGram:
         """Return the operator with rows and columns exchanged."""

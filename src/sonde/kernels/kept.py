@@ -34,16 +34,16 @@ class Coefficients(NamedTuple):
 
 def coefficients(structure: Structure, rows: Array, columns: Array) -> Coefficients:
     """Return the coefficients of all pairs."""
-    views = mapped(structure, rows, columns)
-    z = scalar_arrays(structure, views, rows, columns)
+    if not structure.scalars:  # a constant
+        return Coefficients(jnp.full((len(rows), len(columns)), structure.flat_phi(), rows.dtype), [], [])
+    z = scalar_arrays(structure, mapped(structure, rows, columns), rows, columns)
     second = second_derivatives(structure, z)
     names = structure.scalars
     bends = [
         [second[a][b] if names[a].of_x and names[b].of_y else None for b in range(len(names))]
         for a in range(len(names))
     ]
-    phi = values(structure, z) if z else jnp.full((len(rows), len(columns)), structure.flat_phi())
-    return Coefficients(phi, first_derivatives(structure, z), bends)
+    return Coefficients(values(structure, z), first_derivatives(structure, z), bends)
 
 
 def kept_product(

@@ -15,3 +15,9 @@ def in_precision_of(data: Any) -> AbstractContextManager[Any]:
         return nullcontext()  # inside somebody's jit the precision is settled
     dtype = getattr(data, "dtype", np.dtype(float))
     return jax.enable_x64(True) if np.dtype(dtype).itemsize >= 8 else nullcontext()
+
+
+def handed_out(result: Any) -> Any:
+    """Return a result as the caller can use it: float64 that JAX, so configured, would truncate comes as NumPy."""
+    truncated = not jax.config.jax_enable_x64 and not isinstance(result, jax.core.Tracer)  # type: ignore[attr-defined]
+    return np.asarray(result) if truncated and result.dtype == np.float64 else result

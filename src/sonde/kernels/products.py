@@ -47,6 +47,9 @@ def structured_product(
     structure: Structure, rows: Array, columns: Array, weights: Weights, orders: Orders
 ) -> tuple[Array, Array]:
     """Return h (n,) and its gradient (n, d) at the rows, by structure."""
+    if not structure.scalars:  # a constant
+        total = structure.flat_phi() * (0.0 if weights.value is None else jnp.sum(weights.value))
+        return jnp.full(len(rows), total, rows.dtype), jnp.zeros_like(rows)
     views = mapped(structure, rows, columns)
     z = scalar_arrays(structure, views, rows, columns)
     s = None if weights.gradient is None else directional_arrays(structure, views, columns, weights.gradient)
@@ -68,7 +71,7 @@ def _local(structure: Structure, z: list[Array], s: list[Array] | None, w: Array
         return structure.flat_phi(*z)
 
     def column(z: list[Array]) -> Array:
-        total = jnp.zeros((), z[0].dtype) if z else jnp.zeros(())
+        total = jnp.zeros((), z[0].dtype)
         if w is not None:
             total = total + w * phi(z)
         if s is not None:

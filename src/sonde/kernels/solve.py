@@ -20,7 +20,7 @@ from sonde.errors import KernelError, NotPositiveDefinite
 from sonde.kernels.kept import coefficients
 from sonde.kernels.maps import Identity
 from sonde.kernels.parts import split
-from sonde.kernels.precision import in_precision_of
+from sonde.kernels.precision import handed_out, in_precision_of
 
 if TYPE_CHECKING:
     from sonde.kernels.gram import DerivativeGram
@@ -53,7 +53,7 @@ def solve(operator: DerivativeGram, vector: Any, *, noise: Any, tolerance: float
         left = b.reshape(-1) - operator.mv(value) - variances * value
         residual = float(jnp.linalg.norm(left) / jnp.maximum(jnp.linalg.norm(b), jnp.finfo(b.dtype).tiny))
         limit = max(tolerance * 10, 1e4 * float(jnp.finfo(b.dtype).eps))
-        return Solution(value.reshape(b.shape), residual <= limit, residual, steps, name)
+    return Solution(handed_out(value.reshape(b.shape)), residual <= limit, residual, steps, name)
 
 
 def noise_vector(operator: DerivativeGram, noise: Any) -> Array:

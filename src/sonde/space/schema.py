@@ -48,7 +48,7 @@ def parse(data: Any) -> tuple[dict[str, Parameter], tuple[Constraint, ...]]:
     if unknown:
         raise SpaceError(f"a space file has 'parameters' and 'where', not {min(unknown)!r}")
     parameters = {name: _parameter(name, entry) for name, entry in data["parameters"].items()}
-    where = _listed(data.get("where", []))
+    where = _listed(data.get("where", []), "where", '["layers <= 4"]')
     return parameters, tuple(_constraint(entry, tuple(parameters)) for entry in where)
 
 
@@ -75,9 +75,15 @@ def _parameter(name: str, data: Any) -> Parameter:
     unknown = set(data) - set(_FIELDS[kind]) - {"type", "when"}
     if unknown:
         raise SpaceError(f"parameter {name!r}: {min(unknown)!r} is not a field of {kind}; known: {_FIELDS[kind]}")
+    missing = [field for field in _FIELDS[kind] if field not in _DEFAULTS and field not in data]
+    if missing:
+        raise SpaceError(f"parameter {name!r}: a parameter of type {kind} needs {' and '.join(missing)}")
     fields = {key: value for key, value in data.items() if key != "type"}
     if "choices" in fields:
-        fields["choices"] = [choices.from_json(choice) for choice in _listed(fields["choices"])]
+        fields["choices"] = [
+            choices.from_json(choice)
+            for choice in _listed(fields["choices"], f"parameter {name!r}: choices", '["mlp", "svm"]')
+        ]
     if isinstance(fields.get("when"), Mapping):
         fields["when"] = {parent: choices.from_json(wanted) for parent, wanted in fields["when"].items()}
     try:
@@ -108,7 +114,7 @@ def _constraint(data: Any, names: tuple[str, ...]) -> Constraint:
     return Constraint.of(data, names)
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: Any, what: str, example: str) -> list[Any]:
     if not isinstance(value, list | tuple):
-        raise SpaceError(f"expected a list, got {value!r}")
+        raise SpaceError(f"{what} must be a list, e.g. {example}, got {value!r}")
     return list(value)

@@ -226,7 +226,8 @@ class MemoryStorage(Storage):
         """Give trials back."""
         with self._lock:
             own = self._study(study)
-            self._lose(own, [number for number in numbers if own.trials[number].state is State.RUNNING])
+            running = [number for number in numbers if own.trials[number].state is State.RUNNING]
+            self._lose(own, running, retries_too=True)
 
     def cancel(self, study: int, numbers: Sequence[int]) -> None:
         """Cancel trials."""
@@ -242,10 +243,10 @@ class MemoryStorage(Storage):
             raise rules.study_not_found(f"#{key}", [])
         return self._studies[key]
 
-    def _lose(self, own: _Study, numbers: list[int]) -> None:
+    def _lose(self, own: _Study, numbers: list[int], *, retries_too: bool = False) -> None:
         for number in sorted(numbers):
             record = own.put(replace(own.trials[number], state=State.LOST, finished=self.now()))
-            if record.retry_of is None:
+            if retries_too or record.retry_of is None:
                 own.put(
                     TrialRecord(len(own.trials), State.WAITING, record.row, created=self.now(), retry_of=number,
                                 attributes=record.attributes)

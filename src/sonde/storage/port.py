@@ -21,8 +21,8 @@ Two asks therefore never see the same history with the same next number.
 
 **Leases**: a running trial may have a lease, which ``heartbeat`` extends. In ``begin_ask`` every running trial
 whose lease has ended becomes lost, and its row is inserted again as a waiting trial, unless the trial was itself
-such a retry. ``release`` does the same at once. A result told for a lost trial is accepted, and its retry, if still
-waiting, is cancelled.
+such a retry. ``release`` does so at once, for retries too: what is given back has killed nobody. A result told for a
+lost trial is accepted, and its retry, if still waiting, is cancelled.
 
 **Incremental**: every change of a trial gives it a revision above all earlier ones of its study, and whoever has seen
 revision r has seen everything up to r. ``changes`` and ``records`` return what is newer than the revision given.
@@ -140,6 +140,14 @@ class Storage(ABC):
         running, completed or failed afterwards.
         """
 
+    def turn_holder(self, study: int, asker: Asker) -> str | None:
+        """Return who keeps ``asker`` waiting, None if ``begin_ask`` may give it something now.
+
+        For those who wait: it only reads, so that hundreds of them do not hinder the one whose turn it is. A storage
+        without a cheap answer lets them try.
+        """
+        return None
+
     @abstractmethod
     def renew_turn(self, study: int, asker: Asker) -> bool:
         """Extend the turn; return whether the asker still has it."""
@@ -175,7 +183,7 @@ class Storage(ABC):
 
     @abstractmethod
     def release(self, study: int, numbers: Sequence[int]) -> None:
-        """Give running trials back: they become lost, and are offered again as after an ended lease."""
+        """Give running trials back: they become lost, and are offered again."""
 
     @abstractmethod
     def cancel(self, study: int, numbers: Sequence[int]) -> None:

@@ -18,7 +18,7 @@ from sonde.trials import TrialRecord
 Suggest = Callable[[AskTurn], list[bytes]]  # packed rows, fewer than missing where the space is used up
 
 TURN = 20.0  # seconds: how long others wait for a suggester that vanished with its machine
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.1
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.5  # the pauses grow with the wait, and so with the number who wait
 
 
 def new_asker(lease: float | None) -> Asker:
@@ -53,11 +53,21 @@ def ask(
             inserted = _suggest_in_turn(storage, study, turn, asker, suggest)
             if inserted is not None:
                 return got + inserted
-        elif turn.holder is not None and _is_dead(turn.holder):
-            storage.end_turn(study, turn.holder)
         else:
-            time.sleep(pause * random.uniform(0.5, 1.5))
-            pause = min(1.5 * pause, _LONGEST_PAUSE)
+            pause = _wait(storage, study, turn.holder, asker, pause)
+
+
+def _wait(storage: Storage, study: int, holder: str | None, asker: Asker, pause: float) -> float:
+    """Wait until the holder is done, or dead; return how long to pause next time."""
+    while True:
+        if holder is not None and _is_dead(holder):
+            storage.end_turn(study, holder)
+            return pause
+        time.sleep(pause * random.uniform(0.5, 1.5))
+        pause = min(1.5 * pause, _LONGEST_PAUSE)
+        holder = storage.turn_holder(study, asker)
+        if holder is None:
+            return pause
 
 
 def _suggest_in_turn(

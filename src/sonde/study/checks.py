@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sonde.errors import OptionError
@@ -65,6 +65,22 @@ def exceptions(value: Any) -> tuple[type[BaseException], ...]:
     if not all(isinstance(one, type) and issubclass(one, BaseException) for one in classes):
         raise OptionError(f"catch must be an exception class or a tuple of them, got {value!r}")
     return classes
+
+
+def attributes(value: Any) -> Mapping[str, Any]:
+    """Return the attributes; None is none."""
+    if value is not None and not isinstance(value, Mapping):
+        raise OptionError(f"attributes must be a dict by name, got {value!r}")
+    return value or {}
+
+
+def executor(value: Any) -> Any:
+    """Return the executor, or None."""
+    if value is not None and not callable(getattr(value, "submit", None)):
+        raise OptionError(
+            f"executor must have submit(function, *args), as the pools of concurrent.futures, got {value!r}"
+        )
+    return value
 
 
 def callbacks(value: Any) -> list[Any]:

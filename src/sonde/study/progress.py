@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -101,7 +102,9 @@ def progress_for(title: str, total: int | None, *, wanted: bool) -> Progress:
     from rich.console import Console
 
     console = Console(stderr=True)
-    return Bar(title, total, console) if console.is_terminal or console.is_jupyter else Lines(title, total)
+    # In a notebook Rich draws by ipywidgets; without them it would show a warning and no bar.
+    drawn = find_spec("ipywidgets") is not None if console.is_jupyter else console.is_terminal
+    return Bar(title, total, console) if drawn else Lines(title, total)
 
 
 def _number(value: float | None) -> str:

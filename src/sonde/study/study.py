@@ -21,6 +21,7 @@ from sonde.study import asking, checks, export
 from sonde.study.heartbeat import Heartbeat
 from sonde.study.loop import run_loop
 from sonde.trials import Evaluation, History, Outcome, State, Trial, failure, judge
+from sonde.trials.outcome import one_line
 from sonde.trials.trial import pack_row, to_trial
 
 if TYPE_CHECKING:
@@ -91,12 +92,13 @@ class Study:
         study._attach(opened, header, Space.from_json(header.space), lease)
         return study
 
-    def _attach(self, storage: Storage, header: StudyHeader, space: Space, lease: float) -> None:
+    def _attach(self, storage: Storage, header: StudyHeader, space: Space, lease: float | None) -> None:
         self.space = space
         self.storage = storage
         self._header = header
+        lease = checks.seconds(lease, "lease")
         # A study in memory dies with its process: there is nobody to take over its trials.
-        self._asker = asking.new_asker(None if storage.url is None else checks.seconds(lease, "lease"))
+        self._asker = asking.new_asker(None if storage.url is None else lease)
         self._heartbeat = Heartbeat(storage, header.key, self._asker)
         self._history = History(space, 1.0 if header.direction == "minimize" else -1.0)
         self._trials: list[Trial] = []
@@ -185,7 +187,7 @@ class Study:
     def enqueue(self, params: Mapping[str, Any], *, attributes: Mapping[str, Any] | None = None) -> int:
         """Queue a configuration to be tried next, before any suggestion; return its trial's number."""
         row = self._row(params)
-        return self.storage.enqueue(self._header.key, [row], attributes or {})[0]
+        return self.storage.enqueue(self._header.key, [row], checks.attributes(attributes))[0]
 
     def cancel(self, trial: Trial | int) -> None:
         """Cancel a waiting or running trial."""
@@ -215,7 +217,7 @@ class Study:
         """
         extras = {"gradient": gradient, "hessian": hessian, "noise": noise, "constraints": constraints}
         outcome = self._outcome(value, failed, {name: given for name, given in extras.items() if given is not None})
-        told = attributes or (trial.attributes if isinstance(trial, Trial) else {})
+        told = checks.attributes(attributes) or (trial.attributes if isinstance(trial, Trial) else {})
         return self._tell(_number(trial), outcome, told)
 
     def _outcome(self, value: Any, failed: str | None, extras: dict[str, Any]) -> Outcome:
@@ -242,6 +244,8 @@ class Study:
         Each is ``{"params": {...}, "value": 0.4}`` with, where known, ``gradient``, ``hessian``, ``noise``,
         ``constraints`` and ``attributes``; or ``{"params": {...}, "failed": "why"}``.
         """
+        if isinstance(trials, Mapping) or not isinstance(trials, Iterable):
+            raise OptionError(f"add_trials takes a list of dicts with params and value (or failed), got {trials!r}")
         checked = [self._finished(position, entry) for position, entry in enumerate(trials)]
         return self.storage.add(self._header.key, checked) if checked else []
 
@@ -252,7 +256,7 @@ class Study:
         extras = {name: entry[name] for name in ("gradient", "hessian", "noise", "constraints") if name in entry}
         try:
             outcome = self._outcome(entry.get("value"), entry.get("failed"), extras)
-            return self._row(entry["params"]), outcome, entry.get("attributes") or {}
+            return self._row(entry["params"]), outcome, checks.attributes(entry.get("attributes"))
         except ValueError as error:
             raise type(error)(f"trials[{position}]: {error}") from None
 
@@ -279,7 +283,7 @@ class Study:
 
     def trial(self, number: int) -> Trial:
         """Return one trial as it is now."""
-        return to_trial(self.storage.record(self._header.key, number), self.space)
+        return to_trial(self.storage.record(self._header.key, _number(number)), self.space)
 
     @property
     def best_trial(self) -> Trial:
@@ -287,12 +291,15 @@ class Study:
         history = self.history
         number = history.best()
         if number is None:
-            completed = history.count(State.COMPLETED)
-            why = (
-                f"none of {completed} completed trials meets its constraints" if completed else "no trial has completed"
-            )
-            raise NoResult(f"study {self.name!r} has no best trial yet: {why}")
+            raise NoResult(f"study {self.name!r} has no best trial yet: {self._why_no_best(history)}")
         return self.trial(number)
+
+    def _why_no_best(self, history: History) -> str:
+        completed = history.count(State.COMPLETED)
+        if completed:
+            return f"none of {completed} completed trials meets its constraints"
+        errors = [trial.error for trial in self.trials if trial.error]
+        return "no trial has completed" + (f"; the last one failed: {one_line(errors[-1])}" if errors else "")
 
     @property
     def best_params(self) -> dict[str, Any]:
@@ -364,7 +371,7 @@ class Study:
             total_trials=checks.optional_count(total_trials, "total_trials"),
             timeout=checks.seconds(timeout, "timeout"),
             workers=checks.optional_count(workers, "workers"),
-            executor=executor,
+            executor=checks.executor(executor),
             callbacks=checks.callbacks(callbacks),
             catch=checks.exceptions(catch),
             progress=progress,
@@ -374,11 +381,12 @@ class Study:
         """End ``optimize`` when the running trials are done; for use in a callback."""
         self._stopping = True
 
-    def release(self, trials: Sequence[Trial]) -> None:
-        """Give running trials back to the queue, for another process or a later run."""
-        for trial in trials:
-            self._heartbeat.drop(trial.number)
-        self.storage.release(self._header.key, [trial.number for trial in trials])
+    def release(self, trials: Trial | int | Sequence[Trial | int]) -> None:
+        """Give running trials, or one, back to the queue, for another process or a later run."""
+        numbers = [_number(trial) for trial in (trials if isinstance(trials, Sequence) else [trials])]
+        for number in numbers:
+            self._heartbeat.drop(number)
+        self.storage.release(self._header.key, numbers)
 
 
 def _create_or_find(storage: Storage, wanted: StudyHeader, *, seed_given: bool) -> StudyHeader:
@@ -394,7 +402,7 @@ def _create_or_find(storage: Storage, wanted: StudyHeader, *, seed_given: bool) 
 
 
 def _matching(found: StudyHeader, wanted: StudyHeader, seed_given: bool) -> StudyHeader:
-    remedy = "use the same settings to resume it, another name, or sonde.delete(...) to start over"
+    remedy = "use the same settings to resume it, another name, or delete it to start over"
     if found.space != wanted.space:
         raise StudyMismatch(
             f"study {found.name!r} exists with another space; {remedy}.\n"

@@ -47,6 +47,14 @@ def failure(reason: Any) -> Outcome:
     return Outcome(State.FAILED, error=text[-MAX_ERROR_CHARACTERS:])
 
 
+def one_line(error: str) -> str:
+    """Return an error in one line: a program's last words say most, and the end of a traceback says all."""
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    if len(lines) < 2:
+        return "".join(lines)
+    return lines[-1] if lines[0].startswith("Traceback") else f"{lines[0]}: {lines[-1]}"
+
+
 def judge(result: Any, space: Space) -> Outcome:
     """Return the outcome of a number or ``Evaluation``."""
     evaluation = result if isinstance(result, Evaluation) else Evaluation(result)

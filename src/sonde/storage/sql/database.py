@@ -11,7 +11,7 @@ clock              this machine's                              the server's
 =================  ==========================================  ===========================================
 
 What passes by itself (a lock, a restarting server, too many clients) is tried again for ``PATIENCE`` seconds before the
-user hears of it.
+user hears of it. A server that has never answered is more likely a wrong address: that is said at once.
 """
 
 from __future__ import annotations
@@ -37,6 +37,15 @@ _VERSION = sa.table("sonde_version", sa.column("version_num"))
 _ADVISORY_LOCK = 0x50DE  # any number of our own
 # What a PostgreSQL that is busy or restarting says to whoever connects (there is no error code yet then).
 _BUSY_SERVER = ("too many clients", "connection slots", "starting up", "shutting down", "recovery mode")
+_REMEDIES = {  # by what a driver says
+    "not a database": "the file belongs to another program; choose another one",
+    "unable to open": "check that the path is a file, not a folder, and that you may read and write it",
+    "readonly": "check that you may write the file and its folder",
+    "does not exist": "create it first, or check its name",
+    "authentication failed": "check the user and the password",
+    "connection": "check the address, and that the server is running",
+    "resolve host": "check the address, and that the server is running",
+}
 
 T = TypeVar("T")
 
@@ -52,6 +61,7 @@ class Database:
         self._durable = self._engine.execution_options(sonde_write="durable")
         _engines.add(self._engine)
         weakref.finalize(self, self._engine.dispose)
+        self._answered = False  # whether the database has ever been reached
         self._migrate()
         self._clock_offset = 0.0 if self.sqlite else self._measure_clock_offset()
 
@@ -76,10 +86,13 @@ class Database:
         while True:
             try:
                 with engine.begin() as connection:
+                    self._answered = True
                     return work(connection)
             except DBAPIError as error:
-                if not _passing(error):
-                    raise StorageError(f"the database {self._shown} refused: {_reason(error)}") from error
+                if not (_passing(error) or (self._answered and _unreachable(error))):
+                    raise StorageError(
+                        f"the database {self._shown} refused: {_reason(error)}{_remedy(error)}"
+                    ) from error
                 if time.monotonic() > deadline:
                     raise StorageError(
                         f"the database {self._shown} could not be used for {PATIENCE:.0f} s: {_reason(error)}; "
@@ -166,6 +179,8 @@ def _checked(url: str) -> sa.URL:
         raise OptionError(f"storage {url!r} is not a database URL: {error}") from None
     if parsed.get_backend_name() == "postgresql" and find_spec("psycopg") is None:
         raise MissingExtra("psycopg", "postgres")
+    if parsed.get_backend_name() == "sqlite" and parsed.host:
+        raise OptionError(f"a SQLite URL has three slashes before the path, four before an absolute one; got {url!r}")
     if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
         raise OptionError("sqlite:///:memory: lives in one connection only; use storage=None for a study in memory")
     return parsed
@@ -208,6 +223,16 @@ def _passing(error: DBAPIError) -> bool:
     if state is None:  # no connection, or it broke
         return error.connection_invalidated or any(text in str(error.orig) for text in _BUSY_SERVER)
     return state[:2] in ("08", "40", "53", "57")  # connection, rollback, resources, operator intervention
+
+
+def _unreachable(error: DBAPIError) -> bool:
+    """Whether no connection came about: while a server restarts nobody listens."""
+    return not isinstance(error.orig, sqlite3.Error) and error.statement is None
+
+
+def _remedy(error: DBAPIError) -> str:
+    said = str(error.orig)
+    return next((f"; {remedy}" for text, remedy in _REMEDIES.items() if text in said), "")
 
 
 def _reason(error: DBAPIError) -> str:

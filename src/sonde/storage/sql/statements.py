@@ -27,13 +27,13 @@ SELECT_CHANGED = sa.select(*_CHANGED).where(_newer).order_by(trials.c.number)
 SELECT_RECORDS = sa.select(*_RECORD).where(_newer).order_by(trials.c.number)
 SELECT_RECORD = sa.select(*_RECORD).where(_one)
 SELECT_THESE = sa.select(*_RECORD).where(_these).order_by(trials.c.number)
+_due = sa.or_(
+    trials.c.state == State.WAITING.value,
+    sa.and_(trials.c.state == State.RUNNING.value, trials.c.lease < sa.bindparam("now")),
+)
 SELECT_DUE = (  # what an ask has to see to: ended leases and the queue
-    sa.select(trials.c.number, trials.c.state)
-    .where(_own, sa.or_(
-        trials.c.state == State.WAITING.value,
-        sa.and_(trials.c.state == State.RUNNING.value, trials.c.lease < sa.bindparam("now"))))
-    .order_by(trials.c.number)
-)  # fmt: skip
+    sa.select(trials.c.number, trials.c.state).where(_own, _due).order_by(trials.c.number)
+)
 COUNT_SPENT = sa.select(sa.func.count()).where(
     _own, trials.c.state.in_([State.RUNNING.value, State.COMPLETED.value, State.FAILED.value])
 )
@@ -56,6 +56,9 @@ FINISH_TURN = (
 SET_NEXT_NUMBER = sa.update(studies).where(_study).values(next_number=sa.bindparam("next"))
 _free = sa.or_(
     studies.c.holder.is_(None), studies.c.holder == sa.bindparam("who"), studies.c.turn_ends < sa.bindparam("now")
+)
+SELECT_HOLDER = sa.select(studies.c.holder).where(
+    _study, sa.not_(_free), sa.not_(sa.exists().where(_own, _due).correlate(None))
 )
 TAKE_TURN = (  # raises the revision as well; who holds the turn afterwards is returned
     sa.update(studies)

@@ -119,6 +119,11 @@ class SqlStorage(Storage):
 
         return self._database.write(work, durable=False)
 
+    def turn_holder(self, study: int, asker: Asker) -> str | None:
+        """Return who keeps an asker waiting."""
+        values = {"study": study, "who": asker.name, "now": self.now()}
+        return self._database.read(lambda connection: connection.execute(sql.SELECT_HOLDER, values).scalar())
+
     def renew_turn(self, study: int, asker: Asker) -> bool:
         """Extend the turn."""
         values = {"study": study, "who": asker.name, "ends": self.now() + asker.turn}
@@ -219,7 +224,7 @@ class SqlStorage(Storage):
             found = connection.execute(sql.SELECT_THESE, {"study": study, "numbers": list(numbers)})
             running = [row.number for row in found if row.state == State.RUNNING.value]
             if running:
-                self._lose(connection, study, running, revision, next_number)
+                self._lose(connection, study, running, revision, next_number, retries_too=True)
 
         self._database.write(work, durable=True)
 
@@ -282,15 +287,22 @@ class SqlStorage(Storage):
         return [to_record(row) for row in connection.execute(sql.SELECT_THESE, {"study": study, "numbers": numbers})]
 
     def _lose(
-        self, connection: sa.Connection, study: int, numbers: Sequence[int], revision: int, next_number: int
+        self,
+        connection: sa.Connection,
+        study: int,
+        numbers: Sequence[int],
+        revision: int,
+        next_number: int,
+        *,
+        retries_too: bool = False,
     ) -> int:
-        """Make trials lost and queue those again that were not retries; return the next free number."""
+        """Make trials lost and queue them again, retries only where that is asked; return the next free number."""
         self._end(connection, study, numbers, State.LOST, revision)
         lost = connection.execute(sql.SELECT_THESE, {"study": study, "numbers": list(numbers)}).all()
         retries = [
             {"row": row.row, "state": State.WAITING.value, "revision": revision, "created": self.now(),
              "retry_of": row.number, "attributes": row.attributes}
-            for row in lost if row.retry_of is None
+            for row in lost if retries_too or row.retry_of is None
         ]  # fmt: skip
         return self._append(connection, study, next_number, retries)
 
