@@ -20,7 +20,7 @@ from benchmarks.first_order.data import points
 
 
 def run(library: str, kernel: str, n: int, d: int, **options: Any) -> dict[str, Any]:
-    """Return ``seconds`` (median), ``first`` (compilation included), ``memory`` in bytes and ``sample`` of the result."""
+    """Return ``seconds`` (median), ``first`` (compilation included), ``memory`` in bytes, ``sample`` of the result."""
     given = json.dumps({"library": library, "kernel": kernel, "n": n, "d": d, **options})
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.first_order.one_product", given],
@@ -74,17 +74,17 @@ def measure(
 ) -> None:
     """Measure and print."""
     v = np.random.default_rng(1).normal(size=n * (d + 1))
-    started = time.perf_counter()
+    started = time.process_time()
     make = {"sonde": sonde, "gpytorch": gpytorch}[library](kernel, points(n, d), v, keep, memory)
-    first = time.perf_counter() - started
+    first = time.process_time() - started
     forget_peak()
     held = status("VmRSS")
     product = make()
     times = []
     for _ in range(rounds):
-        started = time.perf_counter()
+        started = time.process_time()
         result = product()
-        times.append(time.perf_counter() - started)
+        times.append(time.process_time() - started)
     sample = np.asarray(result).reshape(-1)[:: max(1, len(v) // 64)]
     print(json.dumps({
         "seconds": statistics.median(times), "first": first, "memory": status("VmHWM") - held, "sample": sample.tolist()

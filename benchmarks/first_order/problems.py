@@ -34,7 +34,7 @@ SCALED = {  # figures 2 and 3
 
 def hidden(kernel: Kernel) -> Kernel:
     """Return the kernel as a function nobody can look into: its derivatives go through plain autodiff."""
-    return Function(lambda x, y: kernel(x, y), kernel.smoothness)
+    return Function(kernel, kernel.smoothness)
 
 
 def families(d: int) -> dict[str, Kernel]:
@@ -42,7 +42,7 @@ def families(d: int) -> dict[str, Kernel]:
     rng = np.random.default_rng(1)
     means = 0.3 * rng.normal(size=(2, d)) / np.sqrt(d)
     low_rank = rng.normal(size=(4, d)) / np.sqrt(d)
-    network = (jnp.asarray(rng.normal(size=(16, d)) / np.sqrt(d)), jnp.asarray(rng.normal(size=(4, 16)) / 4))
+    network = rng.normal(size=(16, d)) / np.sqrt(d), rng.normal(size=(4, 16)) / 4
     scales = rng.uniform(0.7, 1.5, size=d)
     return {
         "RBF": RBF(),
@@ -61,7 +61,7 @@ def families(d: int) -> dict[str, Kernel]:
         "diagonal warping (ARD)": ARD(RBF(), scales),
         "linear warping, rank 4": Linear(RBF(), low_rank),
         "warping by a network": Warp(RBF(), lambda x: jnp.tanh(network[1] @ jnp.tanh(network[0] @ x))),
-        "variable linear regression": VariableLinearRegression(lambda x: jnp.sin(x), low_rank, RBF()),
+        "variable linear regression": VariableLinearRegression(jnp.sin, low_rank, RBF()),
         "direct sum": DirectSum([RBF(scale) for scale in scales]),
         "direct product": DirectProduct([RBF(3 * scale) for scale in scales]),
     }

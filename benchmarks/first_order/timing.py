@@ -1,4 +1,7 @@
-"""Seconds of a function of arrays, and how they grow. Needs JAX and NumPy only."""
+"""Seconds of a function of arrays, and how they grow. Needs JAX and NumPy only.
+
+Seconds are of the processor: on one core those of the clock, less what other processes took meanwhile.
+"""
 
 import math
 import statistics

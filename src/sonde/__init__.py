@@ -50,7 +50,7 @@ _WHERE = {
 
 _PACKAGES = ("kernels",)
 
-__all__ = ["__version__", *_PACKAGES, *_WHERE]  # noqa: PLE0604
+__all__ = ["__version__", *_WHERE]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
@@ -64,4 +64,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_PACKAGES])

@@ -10,7 +10,7 @@ from typing import Any
 from sonde.space import Space
 from sonde.storage import Storage, open_storage
 from sonde.strategies import Strategy
-from sonde.study import Study
+from sonde.study import Study, checks
 from sonde.trials import Trial
 
 
@@ -97,7 +97,7 @@ def load(storage: str | os.PathLike[str] | Storage, name: str, *, strategy: str 
 
 def delete(storage: str | os.PathLike[str] | Storage, name: str) -> None:
     """Delete a study and its trials."""
-    open_storage(storage).delete_study(name)
+    open_storage(storage, existing=True).delete_study(name)
 
 
 def _run(
@@ -107,5 +107,5 @@ def _run(
     workers: int | None,
     options: dict[str, Any],
 ) -> Result:
-    study.optimize(objective, total_trials=n_trials, workers=workers, **options)
+    study.optimize(objective, total_trials=checks.optional_count(n_trials, "n_trials"), workers=workers, **options)
     return Result(study, study.best_trial)

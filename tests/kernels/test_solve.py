@@ -122,3 +122,12 @@ def test_repeated_points_without_noise_are_solved_with_jitter() -> None:
 def test_a_function_that_is_no_covariance_is_refused() -> None:
     with pytest.raises(NotPositiveDefinite, match="check for repeated points"):
         Gram(DotProduct(lambda xy: -xy), points(5)).solve(np.ones(5))
+
+
+@pytest.mark.parametrize("kernel", [Matern52(), Matern52() + 0.1 * Polynomial(2)], ids=["isotropic", "mixture"])
+def test_twenty_thousand_entries(kernel: object) -> None:
+    operator = ValueGradientGram(kernel, points(200, d=100) / 10)  # type: ignore[arg-type]
+    b = np.random.default_rng(0).normal(size=operator.in_size())
+    found = operator.solve(b, noise=1e-4)
+    assert (found.method, found.converged) == ("conjugate gradients", True)
+    assert found.residual < 1e-7

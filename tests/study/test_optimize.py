@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import sonde
 from sonde.errors import NoResult, OptionError, SondeError
@@ -117,6 +119,16 @@ def test_catch_nothing_raises_after_keeping_the_failure(workers: int) -> None:
         study.optimize(objective, 5, workers=workers, catch=(), **quiet())
     assert any(trial.state == "failed" for trial in study.trials)
     assert not any(trial.state == "running" for trial in study.trials)
+
+
+def test_an_objective_that_cannot_be_sent_is_refused_at_once() -> None:
+    lock = threading.Lock()
+    study = sonde.Study(SPACE)
+    with pytest.raises(OptionError, match="cannot be sent to worker processes"):
+        study.optimize(lambda trial: lock and 1.0, 3, workers=2, **quiet())
+    assert study.trials == []
+    study.optimize(lambda trial: lock and 1.0, 3, **quiet())
+    assert len(study.trials) == 3
 
 
 def test_an_objective_that_a_worker_cannot_import_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,6 +294,16 @@ def test_a_notebook_without_widgets_gets_lines(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     monkeypatch.setattr("sonde.study.progress.find_spec", lambda name: object() if widgets else None)
     assert isinstance(progress_for("study", 5, wanted=True), shown)
+
+
+def test_the_last_state_of_the_bar_is_drawn_before_it_stops() -> None:
+    bar = Bar("study", 5, Console(file=io.StringIO()))
+    drawn: list[float] = []
+    bar._bar.refresh = lambda: drawn.append(bar._bar.tasks[0].completed)  # type: ignore[method-assign]
+    bar._bar.live.stop = lambda: drawn.append(-1.0)  # type: ignore[method-assign]
+    with bar:
+        bar.show(5, 0, 1.0)
+    assert drawn[-2:] == [5, -1]
 
 
 @pytest.mark.parametrize(

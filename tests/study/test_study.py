@@ -18,6 +18,7 @@ from sonde.errors import (
     OptionError,
     SpaceError,
     SpaceExhausted,
+    StorageError,
     StudyMismatch,
     StudyNotFound,
     UnknownTrial,
@@ -103,6 +104,13 @@ def test_delete(sqlite_url: str) -> None:
     sonde.delete(sqlite_url, "study")
     with pytest.raises(StudyNotFound):
         sonde.load(sqlite_url, "study")
+
+
+def test_load_and_delete_do_not_create_a_database(tmp_path: Path) -> None:
+    for attempt in (sonde.load, sonde.delete):
+        with pytest.raises(StorageError, match="there is no database"):
+            attempt(tmp_path / "nothing.db", "study")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_function_constraints_must_be_given_again(sqlite_url: str) -> None:

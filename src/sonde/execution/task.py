@@ -14,7 +14,7 @@ from typing import Any
 
 import cloudpickle
 
-from sonde.errors import EvaluationError
+from sonde.errors import EvaluationError, OptionError
 from sonde.trials import Evaluation, Trial
 from sonde.trials.outcome import real
 
@@ -46,6 +46,16 @@ class Task:
         except Exception as error:
             text = "".join(traceback.format_exception(error)).rstrip()
             return Report(error=text, exception=_portable(error), attributes=dict(trial.attributes))
+
+    def check_packing(self) -> None:
+        """Raise ``OptionError`` if the objective cannot be sent to another process."""
+        try:
+            _ = self._packed
+        except Exception as error:
+            raise OptionError(
+                f"the objective cannot be sent to worker processes ({type(error).__name__}: {error}); leave out what "
+                "it refers to that lives in this process only, such as open files and locks, or use workers=1"
+            ) from error
 
     @property
     def _objective(self) -> Callable[[Trial], Any]:

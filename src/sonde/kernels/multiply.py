@@ -47,6 +47,8 @@ def product(
     memory: int,
 ) -> Array:
     """Return the (n, entries) product with an (m, entries) vector."""
+    # XLA 0.10 on CPUs turns sum(A * (B @ 0), axis=1) into NaN where it sees that the zero is a constant: hide it.
+    vector = jax.lax.optimization_barrier(vector)
     if observed.hessian:
         return _second_order(kernel, rows, columns, vector, observed, memory)
     d = rows.shape[1]

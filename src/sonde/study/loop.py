@@ -187,13 +187,16 @@ def run_loop(
         raise OptionError(f"the objective must be a function of a trial, got {objective!r}")
     if n_trials is None and total_trials is None and timeout is None and not study.space.finite:
         raise OptionError("optimize needs n_trials, total_trials or timeout to know when to stop")
+    task = Task(objective)
     own = _own_executor(workers or 1) if executor is None else None
+    if isinstance(own, Processes):
+        task.check_packing()
     slots = workers or (1 if executor is None else _slots(executor))
     limits = Limits(n_trials, total_trials, float("inf") if timeout is None else time.monotonic() + timeout)
     total = total_trials if n_trials is None else n_trials
     study._stopping = False
     with progress_for(study.name, total, wanted=progress) as shown:
-        run = Run(study, Task(objective), own or executor, slots, limits, callbacks, catch, shown)  # type: ignore[arg-type]
+        run = Run(study, task, own or executor, slots, limits, callbacks, catch, shown)  # type: ignore[arg-type]
         try:
             run.execute()
         except SpaceExhausted:

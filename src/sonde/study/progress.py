@@ -57,6 +57,7 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._bar.refresh()  # in a notebook stop() does not, and the bar would stay where it was drawn last
         self._bar.stop()
 
     def show(self, done: int, failed: int, best: float | None) -> None:

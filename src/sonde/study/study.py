@@ -85,7 +85,7 @@ class Study:
         lease: float = DEFAULT_LEASE,
     ) -> Study:
         """Open a study that exists; the space comes from the storage."""
-        opened = open_storage(storage)
+        opened = open_storage(storage, existing=True)
         header = opened.find_study(checks.name(name))
         study = cls.__new__(cls)
         study._strategy = resolve_strategy(strategy or header.strategy)
