@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.first_order.data import points
-from benchmarks.first_order.plots import lines, panels, save
+from benchmarks.first_order.plots import legend, lines, panels, save
 from benchmarks.first_order.problems import SCALED, families, hidden
 from benchmarks.machine import use_one_core
 from benchmarks.report import report
@@ -48,7 +48,9 @@ def over_sizes(short: bool) -> list[dict[str, Any]]:
         found = {(n, d): errors(GradientGram, made[d][name], points(n, d)) for n in ns for d in ds}
         rows.append(_row(name, "gradient", found))
     for name, kernel in SCALED.items():
-        found = {(n, d): errors(HessianGram, kernel, points(n, d)) for n in ns[:1] for d in ((4,) if short else (2, 4, 8))}
+        found = {
+            (n, d): errors(HessianGram, kernel, points(n, d)) for n in ns[:1] for d in ((4,) if short else (2, 4, 8))
+        }
         rows.append(_row(name, "Hessian", found))
     return rows
 
@@ -104,6 +106,7 @@ def draw(rows: list[dict[str, Any]], over_d: list[dict[str, Any]], path: Any) ->
     ds = [row["d"] for row in over_d]
     drawn = {kind: (ds, [row[kind] for row in over_d]) for kind in ("float64", "float32")}
     lines(left, drawn, title=f"RBF, n = {over_d[0]['n']} (figure 6)", x="d", y="relative error")
+    legend(left)
     places = range(len(rows))
     for kind, colour in (("float64", "#3b6ea5"), ("float32", "#c4603c")):
         right.plot([max(row[kind], 1e-17) for row in rows], places, "o", color=colour, markersize=4, label=kind)

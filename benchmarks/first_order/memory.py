@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from benchmarks.first_order import one_product
-from benchmarks.first_order.plots import lines, panels, save
+from benchmarks.first_order.plots import legend, lines, panels, save
 from benchmarks.first_order.timing import slope
 from benchmarks.machine import use_one_core
 from benchmarks.report import report
@@ -41,7 +41,7 @@ def _row(name: str, n: int) -> dict[str, Any]:
         "bound (MB)": CASES[name]["memory"] / 1e6 if "memory" in CASES[name] else "",
         "seconds": found["seconds"],
         "one n by n array (MB)": n * n * 8 / 1e6,
-        "whole matrix (MB)": (n * (D + 1)) ** 2 * 8 / 1e6,
+        "the whole matrix (MB)": (n * (D + 1)) ** 2 * 8 / 1e6,
     }
 
 
@@ -55,12 +55,13 @@ def draw(rows: list[dict[str, Any]], path: Any) -> None:
             drawn[name] = ([row["n"] for row in own], [row[column] for row in own])
         if column == "peak (MB)":
             lazy = [row for row in rows if row["case"] == next(iter(CASES))]
-            for other in ("one n by n array (MB)", "whole matrix (MB)"):
-                drawn["naive: " + other.removesuffix(" (MB)")] = (
+            for other in ("one n by n array (MB)", "the whole matrix (MB)"):
+                drawn["size of " + other.removesuffix(" (MB)")] = (
                     [row["n"] for row in lazy],
                     [row[other] for row in lazy],
                 )
         lines(axis, drawn, title=f"one product, d = {D}", x="n", y=column)
+        legend(axis)
     save(figure, path)
 
 

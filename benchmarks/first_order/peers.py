@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from benchmarks.first_order import one_product
-from benchmarks.first_order.plots import lines, panels, save
+from benchmarks.first_order.plots import legend, lines, panels, save
 from benchmarks.machine import use_one_core
 from benchmarks.report import report
 
@@ -60,7 +60,7 @@ def main() -> None:
 
 def draw(rows: list[dict[str, Any]], path: Any) -> None:
     """Draw seconds and memory over d."""
-    figure, axes = panels(1, 2, (9, 3.6))
+    figure, axes = panels(1, 2, (10.5, 3.6))
     for axis, unit, label in ((axes[0][0], "(s)", "seconds"), (axes[0][1], "(MB)", "MB above the inputs, at the peak")):
         drawn = {}
         for library in ("Sonde", "GPyTorch"):
@@ -69,6 +69,7 @@ def draw(rows: list[dict[str, Any]], path: Any) -> None:
                 drawn[f"{library}, {name}"] = ([row["d"] for row in own], [row[f"{library} {unit}"] for row in own])
         guides = {1: "Sonde, RBF", 2: "GPyTorch, RBF"}
         lines(axis, drawn, title=f"one product, n = {rows[0]['n']}", x="d", y=label, guides=guides)
+    legend(axes[0][-1], outside=True)
     save(figure, path)
 
 

@@ -1,7 +1,7 @@
 """Pictures of times and errors over sizes."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,11 @@ def save(figure: Any, path: Path) -> None:
 def lines(
     axis: Axes, drawn: Mapping[str, Line], *, title: str, x: str, y: str, guides: Mapping[int, str] | None = None
 ) -> None:
-    """Draw lines over logarithmic axes, those of the slower way dashed; ``guides`` gives a slope below a line."""
-    for (name, (sizes, values)), colour in zip(drawn.items(), cycle(COLOURS)):
-        dashed = name.startswith(("naive", "GPyTorch"))
-        axis.plot(sizes, values, "s--" if dashed else "o-", color=colour, markersize=3.5, linewidth=1.3, label=name)
+    """Draw lines over logarithmic axes, those to compare with dashed; ``guides`` gives a slope below a line."""
+    for (name, (sizes, values)), (marker, colour) in zip(drawn.items(), cycle(product("o^D", COLOURS))):
+        dashed = name.startswith(("naive", "GPyTorch", "size of"))
+        style = f"{marker}--" if dashed else f"{marker}-"
+        axis.plot(sizes, values, style, color=colour, markersize=3.5, linewidth=1.3, label=name)
     axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
     limits = axis.get_ylim()
     for power, name in (guides or {}).items():
@@ -42,7 +43,12 @@ def lines(
     axis.set_ylim(*limits)
     axis.set_title(title, fontsize=10)
     axis.grid(alpha=0.25)
-    axis.legend(fontsize=7.5, frameon=False)
+
+
+def legend(axis: Axes, *, outside: bool = False) -> None:
+    """Name the lines, inside or to the right."""
+    place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)} if outside else {}
+    axis.legend(fontsize=7.5, frameon=False, **place)
 
 
 def _guide(axis: Axes, sizes: Sequence[float], values: Sequence[float], power: int) -> None:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from benchmarks.first_order.data import points
-from benchmarks.first_order.plots import heat_map, lines, panels, save
+from benchmarks.first_order.plots import heat_map, legend, lines, panels, save
 from benchmarks.first_order.problems import SCALED, hidden
 from benchmarks.first_order.timing import seconds, slope
 from benchmarks.machine import use_one_core
@@ -165,7 +165,7 @@ def _row(key: tuple[str, str], both: tuple[Times, Times]) -> dict[str, object]:
 def draw_lines(found: dict[tuple[str, str], tuple[Times, Times]], path: Any) -> None:
     """Draw seconds over d: one panel a setting."""
     settings = list(dict.fromkeys(setting for _, setting in found))
-    figure, axes = panels(1, len(settings), (4.3 * len(settings), 3.8))
+    figure, axes = panels(1, len(settings), (3.9 * len(settings) + 1.8, 3.6))
     for axis, setting in zip(axes[0], settings, strict=True):
         drawn = {
             f"{kind}, {name}": (list(both[index]), list(both[index].values()))
@@ -176,6 +176,7 @@ def draw_lines(found: dict[tuple[str, str], tuple[Times, Times]], path: Any) -> 
         order = 2 if setting.startswith("Hessian") else 1
         guides = {order: "fast, rational quadratic", 2 * order: "naive, rational quadratic"}
         lines(axis, drawn, title=setting, x="d", y="seconds", guides=guides)
+    legend(axes[0][-1], outside=True)
     save(figure, path)
 
 

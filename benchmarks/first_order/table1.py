@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from benchmarks.first_order.data import points
-from benchmarks.first_order.plots import lines, panels, save
+from benchmarks.first_order.plots import legend, lines, panels, save
 from benchmarks.first_order.problems import families
 from benchmarks.first_order.timing import seconds, slope
 from benchmarks.machine import use_one_core
@@ -34,7 +34,7 @@ def sizes(name: str, short: bool) -> tuple[list[int], list[int]]:
     ds = [16, 64, 256] if name in DIRECT else [256, 1024, 4096]
     if not short:
         ds = [2**power for power in (range(3, 9) if name in DIRECT else range(8, 14))]
-    return ds, [64, 256, 512] if short else [128, 256, 512, 1024]
+    return ds, [64, 256, 512] if short else [256, 512, 1024, 2048]
 
 
 def main() -> None:
@@ -62,8 +62,9 @@ def main() -> None:
         )
     title = f"Table 1: products with gradient matrices; seconds at n = {ns[-1]}, d = {D}"
     path = report("first_order_table1", title, rows)
-    figure, axes = panels(1, 1, (7, 5.5))
+    figure, axes = panels(1, 1, (8, 4.5))
     lines(axes[0][0], drawn, title=f"one product, n = {N}", x="d", y="seconds", guides={1: "RBF"})
+    legend(axes[0][0], outside=True)
     save(figure, path)
 
 

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 
-def seconds(function: Callable[[], Any], *, budget: float = 0.3, most: int = 25) -> float:
+def seconds(function: Callable[[], Any], *, budget: float = 0.2, most: int = 25) -> float:
     """Return the median time of a call once compiled: at least 3 calls, then as many as the budget allows."""
     times = [_one(function) for _ in range(2)][1:]
     while len(times) < 3 or (len(times) < most and sum(times) < budget):

@@ -34,7 +34,9 @@ from sonde.kernels.parts import paths
 from sonde.kernels.precision import handed_out, in_precision_of
 from sonde.kernels.solve import Solution, solve
 
-DEFAULT_MEMORY = 2**28  # bytes of pairwise arrays at a time
+# Bytes of pairwise arrays at a time: on CPUs what stays in the cache, elsewhere what fills the device.
+_DEFAULT_MEMORY = {"cpu": 2**25}
+_DEFAULT_ON_DEVICES = 2**31
 
 
 class DerivativeGram(lx.AbstractLinearOperator):
@@ -51,7 +53,8 @@ class DerivativeGram(lx.AbstractLinearOperator):
     keep
         Keep the pairwise coefficients for repeated products (a few n by m arrays) instead of recomputing them.
     memory
-        Bytes that a product may take for pairwise arrays; more rows are done block by block.
+        Bytes that a product may take for pairwise arrays; more rows are done block by block. By default 32 MiB on
+        CPUs, which stays in the cache and is fastest, and 2 GiB on other devices.
     """
 
     kernel: Kernel
@@ -62,10 +65,10 @@ class DerivativeGram(lx.AbstractLinearOperator):
 
     observed: ClassVar[Observed]
 
-    def __init__(
-        self, kernel: Kernel, X: Any, Y: Any = None, *, keep: bool = False, memory: int = DEFAULT_MEMORY
-    ) -> None:
+    def __init__(self, kernel: Kernel, X: Any, Y: Any = None, *, keep: bool = False, memory: int | None = None) -> None:
         _check_kernel(kernel, self.observed)
+        if memory is None:
+            memory = _DEFAULT_MEMORY.get(jax.default_backend(), _DEFAULT_ON_DEVICES)
         if isinstance(memory, bool) or not isinstance(memory, int) or memory <= 0:
             raise KernelError(f"memory must be a positive number of bytes, got {memory!r}")
         with in_precision_of(X):

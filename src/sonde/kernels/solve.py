@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sonde.kernels.gram import DerivativeGram
 
 DENSE_SIZE = 3000  # entries up to which Cholesky is quicker than conjugate gradients
+KEPT_MEMORY = 2**30  # bytes of coefficients that an iterative solve may keep
 _JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # times the mean of the diagonal
 
 
@@ -101,8 +102,8 @@ def _iterative(
 
 
 def _keeping(operator: DerivativeGram) -> DerivativeGram:
-    """Return the operator with its coefficients kept, where they fit into twice the memory of a product."""
-    fits = len(operator.X) ** 2 * operator.X.dtype.itemsize * 8 <= 2 * operator.memory
+    """Return the operator with its coefficients kept for the many products to come, where they are not too large."""
+    fits = len(operator.X) ** 2 * operator.X.dtype.itemsize * 8 <= KEPT_MEMORY
     if not fits or operator.observed.hessian:
         return operator
     return type(operator)(operator.kernel, operator.X, keep=True, memory=operator.memory)
