@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from sonde.errors import NoResult, OptionError, SpaceExhausted, StudyExists, StudyMismatch, StudyNotFound
+from sonde.errors import NoResult, OptionError, SpaceExhausted
 from sonde.execution import Executor
 from sonde.sampling import Key
 from sonde.space import Space
@@ -20,6 +20,7 @@ from sonde.strategies import Strategy, resolve_strategy
 from sonde.study import asking, checks, export
 from sonde.study.heartbeat import Heartbeat
 from sonde.study.loop import run_loop
+from sonde.study.resuming import create_or_find
 from sonde.trials import Evaluation, History, Outcome, State, Trial, failure, judge
 from sonde.trials.outcome import one_line
 from sonde.trials.trial import pack_row, to_trial
@@ -73,7 +74,7 @@ class Study:
             checks.seed(seed),
             self._strategy.name,
         )
-        self._attach(opened, _create_or_find(opened, wanted, seed_given=seed is not None), space, lease)
+        self._attach(opened, create_or_find(opened, wanted, seed_given=seed is not None), space, lease)
 
     @classmethod
     def load(
@@ -387,32 +388,6 @@ class Study:
         for number in numbers:
             self._heartbeat.drop(number)
         self.storage.release(self._header.key, numbers)
-
-
-def _create_or_find(storage: Storage, wanted: StudyHeader, *, seed_given: bool) -> StudyHeader:
-    """Resume the study of that name, or create it; another process may do so at the same moment."""
-    try:
-        return _matching(storage.find_study(wanted.name), wanted, seed_given)
-    except StudyNotFound:
-        pass
-    try:
-        return storage.create_study(wanted)
-    except StudyExists:
-        return _matching(storage.find_study(wanted.name), wanted, seed_given)
-
-
-def _matching(found: StudyHeader, wanted: StudyHeader, seed_given: bool) -> StudyHeader:
-    remedy = "use the same settings to resume it, another name, or delete it to start over"
-    if found.space != wanted.space:
-        raise StudyMismatch(
-            f"study {found.name!r} exists with another space; {remedy}.\n"
-            f"  stored: {found.space}\n  given:  {wanted.space}"
-        )
-    for field in ("direction", "seed") if seed_given else ("direction",):
-        stored, given = getattr(found, field), getattr(wanted, field)
-        if stored != given:
-            raise StudyMismatch(f"study {found.name!r} exists with {field}={stored!r}, not {given!r}; {remedy}")
-    return found
 
 
 def _number(trial: Trial | int) -> int:
