@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -228,10 +229,11 @@ def test_a_finite_space_ends_cleanly() -> None:
     assert len(sonde.minimize(lambda trial: trial["a"], space, **quiet()).trials) == 6  # needs no number of trials
 
 
-@pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
-def test_any_executor(kind: Any) -> None:
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_any_executor(kind: str) -> None:
     factor = 2.0
-    with kind(2) as executor:
+    spawn = multiprocessing.get_context("spawn")  # a fork would not survive threads of this process
+    with ThreadPoolExecutor(2) if kind == "threads" else ProcessPoolExecutor(2, mp_context=spawn) as executor:
         result = sonde.minimize(lambda trial: factor * trial["x"], SPACE, 10, executor=executor, **quiet())
     assert all(trial.value == factor * trial["x"] for trial in result.trials)
     assert len(result.trials) == 10
