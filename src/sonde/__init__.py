@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sonde.space import Int as Int
     from sonde.space import Space as Space
     from sonde.strategies import Strategy as Strategy
+    from sonde.strategies.gp import GP as GP
     from sonde.study import Study as Study
     from sonde.trials import Evaluation as Evaluation
     from sonde.trials import State as State
@@ -34,6 +35,7 @@ _WHERE = {
     "Categorical": "sonde.space",
     "Evaluation": "sonde.trials",
     "Float": "sonde.space",
+    "GP": "sonde.strategies.gp",
     "Int": "sonde.space",
     "Result": "sonde.api",
     "SondeError": "sonde.errors",

@@ -24,6 +24,8 @@
     │   └── NotPositiveDefinite
     └── MissingExtra           an optional package is not installed                 (ImportError)
 
+    OddHistory                 a warning: little can be learned from the results    (UserWarning)
+
 A message says what came, what was expected, and what to do next.
 """
 
@@ -115,3 +117,7 @@ class MissingExtra(SondeError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed; get it with: pip install 'sonde[{extra}]'")
+
+
+class OddHistory(UserWarning):
+    """Little can be learned from the results so far."""

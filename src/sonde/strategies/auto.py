@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from sonde.sampling import Key
 from sonde.space import Space
-from sonde.strategies.port import Strategy
-from sonde.strategies.sobol import Sobol
+from sonde.strategies.port import Model, Strategy
+from sonde.strategies.registry import resolve_strategy
+from sonde.strategies.start import ready
 from sonde.trials import History
 
 
@@ -19,11 +20,29 @@ class Row(NamedTuple):
     """One line of the table."""
 
     applies: Callable[[Space, History], bool]
-    strategy: Strategy
+    strategy: str
     reason: str
 
 
-TABLE = (Row(lambda space, history: True, Sobol(), "no model-based strategy fits this study"),)
+MANY = 2000  # benchmarks/latency: a suggestion of gp takes a second or so at this many results, and grows as their cube
+
+TABLE = (
+    Row(
+        lambda space, history: not ready(space, history),
+        "sobol",
+        "there are too few results to learn from",
+    ),
+    Row(
+        lambda space, history: len(history.completed) <= MANY,
+        "gp",
+        f"there are at most {MANY} results, few enough for an exact model of them",
+    ),
+    Row(
+        lambda space, history: True,
+        "sobol",
+        f"there are more than {MANY} results, too many for an exact model of them",
+    ),
+)
 
 
 class Auto(Strategy):
@@ -31,14 +50,27 @@ class Auto(Strategy):
 
     name = "auto"
 
+    def __init__(self) -> None:
+        self._made: dict[str, Strategy] = {}
+
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Let the strategy that applies suggest."""
-        return self._row(space, history).strategy.suggest(space, history, count, key)
+        return self._strategy(space, history).suggest(space, history, count, key)
 
     def explain(self, space: Space, history: History) -> str:
         """Name the strategy and the reason."""
-        row = self._row(space, history)
-        return f"{row.strategy.name}, because {row.reason}: {row.strategy.explain(space, history)}"
+        strategy, reason = self._strategy(space, history), self._row(space, history).reason
+        return f"{strategy.name}, because {reason}: {strategy.explain(space, history)}"
+
+    def model(self, space: Space, history: History) -> Model | None:
+        """Return the model of the strategy that applies."""
+        return self._strategy(space, history).model(space, history)
+
+    def _strategy(self, space: Space, history: History) -> Strategy:
+        name = self._row(space, history).strategy
+        if name not in self._made:  # kept, because a strategy may have caches
+            self._made[name] = resolve_strategy(name)
+        return self._made[name]
 
     def _row(self, space: Space, history: History) -> Row:
         return next(row for row in TABLE if row.applies(space, history))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,20 @@ from numpy.typing import NDArray
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.trials import History
+
+
+class Model(Protocol):
+    """What a strategy believes about values, signed so that lower is better."""
+
+    def predict(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return means and standard deviations (m,) of the values of rows (m, d)."""
+        ...
+
+    def leave_one_out(
+        self,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return numbers of completed trials, and for each, given the others: mean, standard deviation, score."""
+        ...
 
 
 class Strategy(ABC):
@@ -30,3 +45,7 @@ class Strategy(ABC):
     @abstractmethod
     def explain(self, space: Space, history: History) -> str:
         """Say in a sentence what this strategy does here, and why."""
+
+    def model(self, space: Space, history: History) -> Model | None:
+        """Return what is believed after a history with a completed trial; None where the strategy has no model."""
+        return None

@@ -17,11 +17,12 @@ from sonde.sampling import Key
 from sonde.space import Space
 from sonde.storage import Asker, AskTurn, Storage, StudyHeader, open_storage
 from sonde.strategies import Strategy, resolve_strategy
-from sonde.study import asking, checks, export
+from sonde.study import asking, checks, export, predicting, telling
 from sonde.study.heartbeat import Heartbeat
 from sonde.study.loop import run_loop
+from sonde.study.predicting import Diagnosis, Prediction
 from sonde.study.resuming import create_or_find
-from sonde.trials import Evaluation, History, Outcome, State, Trial, failure, judge
+from sonde.trials import Evaluation, History, Outcome, State, Trial
 from sonde.trials.outcome import one_line
 from sonde.trials.trial import pack_row, to_trial
 
@@ -47,7 +48,7 @@ class Study:
     seed
         Same seed, same tells in the same order: same suggestions.
     strategy
-        ``"auto"``, ``"sobol"``, ``"random"``, or a strategy object.
+        ``"auto"``, ``"gp"``, ``"sobol"``, ``"random"``, or a strategy object.
     lease
         Seconds after which a trial of a process that vanished is offered again; a living process renews it.
     """
@@ -187,7 +188,7 @@ class Study:
 
     def enqueue(self, params: Mapping[str, Any], *, attributes: Mapping[str, Any] | None = None) -> int:
         """Queue a configuration to be tried next, before any suggestion; return its trial's number."""
-        row = self._row(params)
+        row = pack_row(self.space.row(params))
         return self.storage.enqueue(self._header.key, [row], checks.attributes(attributes))[0]
 
     def cancel(self, trial: Trial | int) -> None:
@@ -217,22 +218,11 @@ class Study:
         The same result may be told again; another one raises ``ConflictingResult``.
         """
         extras = {"gradient": gradient, "hessian": hessian, "noise": noise, "constraints": constraints}
-        outcome = self._outcome(value, failed, {name: given for name, given in extras.items() if given is not None})
+        outcome = telling.outcome(
+            self.space, value, failed, {name: told for name, told in extras.items() if told is not None}
+        )
         told = checks.attributes(attributes) or (trial.attributes if isinstance(trial, Trial) else {})
         return self._tell(_number(trial), outcome, told)
-
-    def _outcome(self, value: Any, failed: str | None, extras: dict[str, Any]) -> Outcome:
-        if failed is not None:
-            if value is not None or extras:
-                raise OptionError("tell takes a value or failed=, not both")
-            return failure(failed)
-        if value is None:
-            raise OptionError("tell needs a value, or failed='why it failed'")
-        if isinstance(value, Evaluation):
-            if extras:
-                raise OptionError(f"the Evaluation holds everything; leave out {', '.join(extras)}")
-            return judge(value, self.space)
-        return judge(Evaluation(value, **extras), self.space)
 
     def _tell(self, number: int, outcome: Outcome, attributes: Mapping[str, Any]) -> Trial:
         record = self.storage.tell(self._header.key, number, outcome, attributes)
@@ -247,22 +237,8 @@ class Study:
         """
         if isinstance(trials, Mapping) or not isinstance(trials, Iterable):
             raise OptionError(f"add_trials takes a list of dicts with params and value (or failed), got {trials!r}")
-        checked = [self._finished(position, entry) for position, entry in enumerate(trials)]
+        checked = [telling.finished(self.space, position, entry) for position, entry in enumerate(trials)]
         return self.storage.add(self._header.key, checked) if checked else []
-
-    def _finished(self, position: int, entry: Mapping[str, Any]) -> tuple[bytes, Outcome, Mapping[str, Any]]:
-        known = {"params", "value", "failed", "gradient", "hessian", "noise", "constraints", "attributes"}
-        if not isinstance(entry, Mapping) or "params" not in entry or set(entry) - known:
-            raise OptionError(f"trials[{position}] must be a dict with params and value (or failed), got {entry!r}")
-        extras = {name: entry[name] for name in ("gradient", "hessian", "noise", "constraints") if name in entry}
-        try:
-            outcome = self._outcome(entry.get("value"), entry.get("failed"), extras)
-            return self._row(entry["params"]), outcome, checks.attributes(entry.get("attributes"))
-        except ValueError as error:
-            raise type(error)(f"trials[{position}]: {error}") from None
-
-    def _row(self, params: Mapping[str, Any]) -> bytes:
-        return pack_row(self.space.row(params))
 
     # reading
 
@@ -316,6 +292,14 @@ class Study:
     def explain(self) -> str:
         """Say which strategy suggests the next trial, and why."""
         return f"{self._strategy.name}: {self._strategy.explain(self.space, self.history)}"
+
+    def predict(self, params: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Prediction:
+        """Return mean and standard deviation of what is believed about a configuration, or about each of a list."""
+        return predicting.predict(self._strategy, self.space, self.history, params)
+
+    def diagnose(self) -> Diagnosis:
+        """Say how well the model predicts each result from the others (leave-one-out)."""
+        return predicting.diagnose(self._strategy, self.space, self.history)
 
     def dataframe(self) -> pd.DataFrame:
         """Return all trials as a pandas DataFrame, one row each."""

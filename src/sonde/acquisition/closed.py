@@ -1,0 +1,89 @@
+"""Acquisition functions of one point with a Gaussian belief N(mean, deviation^2), in closed form.
+
+Each is a row of ``FORMULAS``: a function of (mean, deviation, best) that returns its value and its slopes in mean and
+deviation. Higher is better. With z = (mean - best) / deviation, and phi and Phi the normal density and distribution:
+
+EI = deviation h(z), h(z) = phi(z) + z Phi(z);  PI = Phi(z);  UCB = mean + sqrt(beta) deviation.
+
+Far from the data EI underflows and its gradient dies; its logarithm does not (Ament et al. 2023), and is what we
+search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erfcx, log_ndtr, ndtr
+
+Array = NDArray[np.float64]
+Formula = Callable[[Array, Array, Array], tuple[Array, Array, Array]]
+
+BETA = np.sqrt(3.0)  # of the upper confidence bound, as in the experiments of Wilson et al.
+_LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
+_FAR = -1e3  # from here on h(z) is phi(z) / z^2 to six digits, and the difference 1 - t has fewer
+
+
+def log_h(z: Array) -> Array:
+    """Return log(phi(z) + z Phi(z)), exact to a few digits less than a float's for any z."""
+    near = np.maximum(z, -1.0)
+    close = np.log(np.exp(-0.5 * near * near - _LOG_ROOT_2PI) + near * ndtr(near))
+    # phi(z) (1 - t), with t = |z| Phi(z) / phi(z) = |z| sqrt(pi / 2) erfcx(|z| / sqrt2) from below 1
+    away = np.clip(z, _FAR, -1.0)
+    tail = np.log(-np.expm1(np.log(-away * np.sqrt(np.pi / 2) * erfcx(-away / np.sqrt(2.0)))))
+    tail = np.where(z < _FAR, -2 * np.log(np.maximum(-z, 1.0)), tail)
+    return np.where(z > -1.0, close, -0.5 * z * z - _LOG_ROOT_2PI + tail)
+
+
+def log_expected_improvement(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:
+    """Return log EI, with d / d mean = Phi / (deviation h) and d / d deviation = phi / (deviation h)."""
+    z = (mean - best) / deviation
+    h = log_h(z)
+    return (
+        np.log(deviation) + h,
+        np.exp(log_ndtr(z) - h) / deviation,
+        np.exp(-0.5 * z * z - _LOG_ROOT_2PI - h) / deviation,
+    )
+
+
+def expected_improvement(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:
+    """Return EI; its slopes are Phi and phi."""
+    z = (mean - best) / deviation
+    return deviation * np.exp(log_h(z)), ndtr(z), np.exp(-0.5 * z * z - _LOG_ROOT_2PI)
+
+
+def probability_of_improvement(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:
+    """Return the probability to exceed the best."""
+    z = (mean - best) / deviation
+    slope = np.exp(-0.5 * z * z - _LOG_ROOT_2PI) / deviation
+    return ndtr(z), slope, -z * slope
+
+
+def log_probability_of_improvement(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:
+    """Return the logarithm of the probability to exceed the best."""
+    z = (mean - best) / deviation
+    value = log_ndtr(z)
+    slope = np.exp(-0.5 * z * z - _LOG_ROOT_2PI - value) / deviation
+    return value, slope, -z * slope
+
+
+def upper_confidence_bound(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:
+    """Return mean + sqrt(beta) deviation."""
+    one = np.ones_like(mean)
+    return mean + np.sqrt(BETA) * deviation, one, np.sqrt(BETA) * one
+
+
+def simple_regret(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:
+    """Return the mean."""
+    return mean, np.ones_like(mean), np.zeros_like(mean)
+
+
+FORMULAS: dict[str, Formula] = {
+    "log_ei": log_expected_improvement,
+    "ei": expected_improvement,
+    "log_pi": log_probability_of_improvement,
+    "pi": probability_of_improvement,
+    "ucb": upper_confidence_bound,
+    "sr": simple_regret,
+}

@@ -1,0 +1,111 @@
+"""q-ES: how much the outcomes of a pool tell about where the maximum is.
+
+Of m representer points R, p_max is the distribution of the best one: the mean over samples of softmax(y_R / tau) (table
+1's integrand). The acquisition is the expected drop of its entropy: H[p_max] now, minus the mean over outcomes of the
+pool of H[p_max] after seeing them.
+
+Samples after are samples before, moved by what was seen (Matheron's rule), so only q-by-q matrices are factorised:
+y_R | y_X = y_R + G (y_X - y_X'), G = S_RX T^-1, with (y_R, y_X') a joint sample, y_X an outcome, T = S_XX + noise. All
+of the belief at X enters through S_RX and S_XX; its mean cancels.
+
+Symbols: A = L_R^-1 S_RX (m, q); C C^T = T - A^T A; joint samples y_R = mu_R + L_R z, y_X = mu_X + A^T z + C u. Indices:
+b pools, k outcomes, j samples, m representers, q new points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from sonde.acquisition.port import Acquisition
+from sonde.acquisition.sampling import base_samples, cholesky, cholesky_pull
+from sonde.surrogates.features import Features
+from sonde.surrogates.gp import Posterior
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Entropy(Acquisition):
+    """Expected drop of the entropy of p_max over ``representers`` (m, d)."""
+
+    posterior: Posterior
+    features: Features
+    representers: Array
+    size: int  # q
+    fixed: Array  # (f, d): points under way, whose outcomes will be seen too
+    outcomes: int = 8
+    samples: int = 32
+    seed: int = 0
+    temperature: float = 0.05
+
+    def fresh(self, step: int) -> Entropy:
+        """Return the same with other base samples, for stochastic ascent."""
+        return replace(self, seed=self.seed + 1 + step)
+
+    def values(self, pools: Array) -> Array:
+        """Return the expected drop for each pool."""
+        return self.slopes(pools)[0]
+
+    def slopes(self, pools: Array) -> tuple[Array, Array]:
+        """Return the expected drop and its gradient, a block of pools at a time: O(k j m) memory each."""
+        blocks = [self._block(pools[i : i + 8]) for i in range(0, len(pools), 8)]
+        return np.concatenate([value for value, _ in blocks]), np.concatenate([slope for _, slope in blocks])
+
+    @cached_property
+    def _now(self) -> tuple[Array, Array, Array, float]:
+        """Return L_R^-1 (m, m), z (k + j, m), samples y_R (j, m), and the entropy now."""
+        belief = self.posterior.joint(self.features(self.representers)[None])
+        factor = cholesky(belief.covariance)[0]
+        base = base_samples(self.outcomes + self.samples, len(factor), self.seed)
+        samples = belief.mean[0] + base[self.outcomes :] @ factor.T
+        chances = softmax(samples / self.temperature, axis=-1).mean(axis=0)
+        return np.linalg.inv(factor), base, samples, float(_entropy(chances)[0])
+
+    def _block(self, pools: Array) -> tuple[Array, Array]:
+        inverse, base, samples, now = self._now
+        m, f, k = len(inverse), len(self.fixed), self.outcomes
+        still = np.concatenate([self.representers, self.fixed])
+        points = np.concatenate([np.broadcast_to(still, (len(pools), *still.shape)), pools], axis=1)
+        belief = self.posterior.joint(self.features(points))
+        both = belief.covariance[:, :m, m:]  # S_RX
+        seen = belief.covariance[:, m:, m:] + self.posterior.covariance.noise * np.eye(points.shape[1] - m)  # T
+        whitened = inverse @ both  # A
+        rest = cholesky(seen - whitened.swapaxes(-1, -2) @ whitened)  # C
+        base_rest = base_samples(len(base), seen.shape[-1], self.seed + 7919)
+        # y_X - y_X' of outcome k and sample j: A^T (z_k - z_j) + C (u_k - u_j)
+        shift_z, shift_u = (each[:k, None] - each[None, k:] for each in (base, base_rest))
+        move = np.einsum("kjm,bmq->bkjq", shift_z, whitened) + np.einsum("kju,bqu->bkjq", shift_u, rest)
+        inverse_seen = np.linalg.inv(seen)
+        gain = both @ inverse_seen  # G
+        after = samples + np.einsum("bkjq,bmq->bkjm", move, gain)
+        soft = softmax(after / self.temperature, axis=-1)
+        entropy, entropy_slope = _entropy(soft.mean(axis=2))
+        value = now - entropy.mean(axis=-1)
+
+        # the same, backwards
+        soft_slope = -entropy_slope[:, :, None, :] / (k * soft.shape[2])
+        dot = np.sum(soft * soft_slope, axis=-1, keepdims=True)
+        after_slope = soft * (soft_slope - dot) / self.temperature
+        gain_slope = np.einsum("bkjm,bkjq->bmq", after_slope, move)
+        move_slope = np.einsum("bkjm,bmq->bkjq", after_slope, gain)
+        whitened_slope = np.einsum("kjm,bkjq->bmq", shift_z, move_slope)
+        rest_slope = cholesky_pull(rest, np.einsum("bkjq,kju->bqu", move_slope, shift_u))
+        whitened_slope -= 2 * whitened @ rest_slope
+        seen_slope = rest_slope - gain.swapaxes(-1, -2) @ gain_slope @ inverse_seen
+        both_slope = gain_slope @ inverse_seen + inverse.T @ whitened_slope
+        covariance_slope = np.zeros_like(belief.covariance)
+        covariance_slope[:, :m, m:] = both_slope
+        covariance_slope[:, m:, m:] = seen_slope
+        pulled = belief.pull(np.zeros_like(belief.mean), covariance_slope)
+        return value, self.features.pull(pulled)[:, m + f :, :]
+
+
+def _entropy(chances: Array) -> tuple[Array, Array]:
+    """Return -sum p log p and its slope in p."""
+    logs = np.log(np.maximum(chances, 1e-300))
+    return -np.sum(chances * logs, axis=-1), -(logs + 1)

@@ -1,0 +1,38 @@
+"""What is odd about a history, said once where it matters: nobody should wonder why a search does not get anywhere."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from sonde.errors import OddHistory
+from sonde.trials import History
+
+ENOUGH = 5  # fewer trials than this say nothing
+RANGE = 1e100
+
+
+def warn_of_oddities(history: History) -> None:
+    """Warn of a history from which little can be learned."""
+    for message in _oddities(history):
+        warnings.warn(message, OddHistory, stacklevel=2)
+
+
+def _oddities(history: History) -> list[str]:
+    done, failed = history.completed, history.failed
+    values = history.values[done.numbers]
+    found = []
+    if not len(done) and len(failed) >= ENOUGH:
+        found.append(f"all {len(failed)} trials so far failed; look at a trial's error, or narrow the space")
+    if len(done) >= ENOUGH:
+        if np.all(values == values[0]):
+            found.append(
+                f"all {len(values)} values so far are {abs(values[0]):g}; does the objective use its parameters?"
+            )
+        elif np.all(done.units == done.units[0]):
+            found.append(f"all {len(values)} results so far are of one configuration; the others are unknown")
+        elif np.max(np.abs(values)) > RANGE:
+            largest = np.max(np.abs(values))
+            found.append(f"values reach {largest:.3g}; if that means that something broke, tell such trials as failed")
+    return found

@@ -1,0 +1,43 @@
+"""Where to look: a trust region around the best point, which grows with success and shrinks with failure.
+
+As in TuRBO (Eriksson et al. 2019), but with one model of all results and no restarts from nothing: a region that has
+shrunk to nothing opens again to the whole cube. The side length is a fold over the values in the order of their trials'
+numbers, so it is the same in any process.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+WIDEST, START, NARROWEST = 1.6, 0.8, 2.0**-7
+SUCCESSES = 3  # in a row, to double
+GAIN = 1e-3  # in units of the distance from the median to the best: less is no success
+
+
+def side_length(values: Array, first: int, patience: int) -> float:
+    """Return the region's side after ``values`` (lower is better), the ``first`` of which were spread evenly.
+
+    ``patience`` is how many trials in a row may fail to improve before the region is halved.
+    """
+    best = np.minimum.accumulate(values)
+    margin = GAIN * (float(np.median(values)) - float(best[-1])) if np.isfinite(values).all() else 0.0
+    side, successes, failures = START, 0, 0
+    for improved in (values[first:] < best[first - 1 : -1] - margin).tolist():
+        successes, failures = (successes + 1, 0) if improved else (0, failures + 1)
+        if successes >= SUCCESSES:
+            side, successes = min(WIDEST, 2 * side), 0
+        if failures >= patience:
+            side, failures = side / 2, 0
+        if side < NARROWEST:
+            side = START
+    return side
+
+
+def box_around(centre: Array, side: float, free: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return the bounds (d,), (d,) of the region in the unit cube; what is not continuous is not bounded."""
+    low = np.where(free, np.clip(centre - side / 2, 0.0, 1.0), 0.0)
+    high = np.where(free, np.clip(centre + side / 2, 0.0, 1.0), 1.0)
+    return low, high

@@ -1,0 +1,110 @@
+"""The covariance of the Gaussian process, in closed form with closed derivatives.
+
+k(x, y) = s M(r) + c + b (x.y / rho + 1)^2,    M(r) = (1 + sqrt5 r + 5/3 r^2) exp(-sqrt5 r)
+
+with r^2 = sum_k w_k |x_k - y_k|^2: Matern-5/2 with a lengthscale 1 / sqrt(w_k) of each parameter's own (the same as
+``sonde.kernels.ARD(Matern52(), ...)``; a test compares them). c is the prior variance of a constant mean, b that of a
+quadratic one (b = 0 leaves it out): a mean with a Gaussian prior is one more covariance, and is integrated out with the
+rest. Derivatives are matrix products, as r^2 is: sum_j C_ij (x_i - y_j) = x_i sum_j C_ij - (C Y)_i.
+
+Plain numpy, because there is nothing to compile: at the sizes of Bayesian optimization XLA saves less per
+suggestion than its compilation costs.
+
+Symbols: p feature columns, d parameters (``groups`` maps p to d), theta the logarithms of (lengthscales (d,), s, noise
+variance, b where there is a quadratic mean).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+ROOT5 = np.sqrt(5.0)
+CONSTANT = 1.0  # prior variance of the mean of standardised values
+
+
+@dataclass(frozen=True)
+class Covariance:
+    """k(x, y) for one theta."""
+
+    groups: NDArray[np.intp]
+    theta: Array
+    quadratic: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of lengthscales, d."""
+        return int(self.groups[-1]) + 1
+
+    @property
+    def roots(self) -> Array:
+        """sqrt(w) of each feature column, (p,)."""
+        return np.exp(-self.theta[self.groups])
+
+    @property
+    def scale(self) -> float:
+        """The variance s of the Matern part."""
+        return float(np.exp(self.theta[self.size]))
+
+    @property
+    def noise(self) -> float:
+        """The noise variance."""
+        return float(np.exp(self.theta[self.size + 1]))
+
+    @property
+    def bend(self) -> float:
+        """The prior variance b of the quadratic mean."""
+        return float(np.exp(self.theta[self.size + 2])) if self.quadratic else 0.0
+
+    @property
+    def rho(self) -> float:
+        """What x.y is divided by: its size at the edge of the cube, so that b means the same in any dimension."""
+        return 0.25 * len(self.groups)
+
+    def diagonal(self, x: Array) -> tuple[Array, Array | None]:
+        """Return k(x, x), (...), and its slope in x, (..., p), None where it is constant."""
+        flat = np.full(x.shape[:-1], self.scale + CONSTANT)
+        if not self.quadratic:
+            return flat, None
+        inner = np.sum(x * x, axis=-1) / self.rho + 1
+        return flat + self.bend * inner**2, (4 * self.bend / self.rho) * inner[..., None] * x
+
+    def cross(self, x: Array, y: Array) -> Cross:
+        """Return k of all pairs of x (..., m, p) and y (..., n, p)."""
+        a, b = x * self.roots, y * self.roots
+        squares = np.sum(a * a, axis=-1)[..., :, None] + np.sum(b * b, axis=-1)[..., None, :]
+        squares -= 2 * (a @ b.swapaxes(-1, -2))
+        distances = ROOT5 * np.sqrt(np.maximum(squares, 0.0, out=squares))
+        decay = self.scale * np.exp(-distances)
+        first = (1 + distances) * decay
+        values = first + distances**2 * decay / 3 + CONSTANT
+        inner = None
+        if self.quadratic:
+            inner = x @ y.swapaxes(-1, -2) / self.rho + 1
+            values += self.bend * inner**2
+        return Cross(self, x, y, values, first, inner)
+
+
+@dataclass(frozen=True)
+class Cross:
+    """Covariances ``values`` (..., m, n), and what their derivatives need."""
+
+    covariance: Covariance
+    x: Array
+    y: Array
+    values: Array
+    first: Array  # s (1 + sqrt5 r) exp(-sqrt5 r) = -(6/5) dk / dr^2
+    inner: Array | None
+
+    def pull(self, weights: Array) -> Array:
+        """Return sum_j weights_ij dk(x_i, y_j) / dx_i, (..., m, p)."""
+        slopes = weights * self.first
+        drift = slopes @ self.y - self.x * slopes.sum(axis=-1)[..., None]
+        pulled = (5.0 / 3.0) * self.covariance.roots**2 * drift
+        if self.inner is not None:
+            pulled += (2 * self.covariance.bend / self.covariance.rho) * ((weights * self.inner) @ self.y)
+        return pulled

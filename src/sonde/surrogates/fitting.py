@@ -1,0 +1,62 @@
+"""Hyperparameters: the most probable ones, or draws from their posterior."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from sonde.surrogates.covariance import Covariance
+from sonde.surrogates.evidence import log_evidence, log_likelihood
+from sonde.surrogates.priors import Prior, default_prior
+from sonde.surrogates.slice import slice_sample
+
+Array = NDArray[np.float64]
+
+
+def log_posterior(covariance: Covariance, prior: Prior, x: Array, y: Array, noise: Array) -> tuple[float, Array]:
+    """Return log p(y | theta) + log p(theta) and its gradient."""
+    value, gradient = log_evidence(covariance, x, y, noise)
+    density, slope = prior.log_density(covariance.theta)
+    return value + density, gradient + slope
+
+
+def first_guess(groups: NDArray[np.intp], *, quadratic: bool = False) -> Array:
+    """Return where a fit without history starts."""
+    dimension = int(groups[-1]) + 1
+    lengthscale = np.log(0.5) + 0.5 * np.log(dimension)
+    return np.array([lengthscale] * dimension + [0.0, np.log(1e-4)] + [-2.0] * quadratic)
+
+
+def fit(
+    groups: NDArray[np.intp], x: Array, y: Array, noise: Array, *, start: Array | None = None,
+    quadratic: bool = False, iterations: int = 50,
+) -> tuple[Covariance, float]:  # fmt: skip
+    """Return the most probable covariance, searched from ``start``, and its log posterior."""
+    prior = default_prior(int(groups[-1]) + 1, quadratic=quadratic)
+
+    def loss(theta: Array) -> tuple[float, Array]:
+        value, gradient = log_posterior(Covariance(groups, theta, quadratic), prior, x, y, noise)
+        return -value, -gradient
+
+    begin = prior.clip(first_guess(groups, quadratic=quadratic) if start is None else start)
+    found = minimize(
+        loss, begin, jac=True, method="L-BFGS-B", bounds=list(zip(prior.low, prior.high, strict=True)),
+        options={"maxiter": iterations, "ftol": 1e-6, "gtol": 1e-3},
+    )  # fmt: skip
+    return Covariance(groups, np.asarray(found.x), quadratic), -float(found.fun)
+
+
+def sample(covariance: Covariance, x: Array, y: Array, noise: Array, *, count: int, rng: np.random.Generator) -> Array:
+    """Return ``count`` draws of theta (count, D) from its posterior by slice sampling, from the fitted one on."""
+    prior = default_prior(covariance.size, quadratic=covariance.quadratic)
+
+    def log_density(theta: Array) -> float:
+        if np.any(theta < prior.low) or np.any(theta > prior.high):
+            return -np.inf
+        changed = replace(covariance, theta=theta)
+        return log_likelihood(changed, x, y, noise) + prior.log_density(theta)[0]
+
+    return slice_sample(log_density, prior.clip(covariance.theta), count=count, rng=rng)

@@ -1,0 +1,84 @@
+"""Values on a scale where a Gaussian process fits them: standardised, or their logarithm above the best.
+
+A loss that ranges over decades is a cliff to a stationary process; log(y - min + kappa (median - min)) is a slope. Tame
+values are left as they are: which scale is right is a question of evidence, with the Jacobian of the scale counted in.
+
+Values come in with lower better and go out with higher better, mean 0 and variance 1. Numbers as far apart as 1e300
+and 1e-300 are first divided by their range, so that no square overflows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+KAPPAS: tuple[float | None, ...] = (None, 0.01, 0.1, 1.0)  # None: as they are; else the logarithm with this offset
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How values of one history become the model's."""
+
+    centre: float
+    range: float
+    floor: float | None  # the logarithm is of (y - centre) / range - floor; None: no logarithm
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, values: Array, kappa: float | None = None) -> Scale:
+        """Return the scale that standardises ``values``, in the logarithm where there is a ``kappa``."""
+        centre = float(np.median(values))
+        halves = np.max(np.abs(values / 2 - centre / 2))  # the full difference of two huge numbers is infinite
+        spread = 2 * float(halves) if np.isfinite(2 * halves) else np.finfo(float).max
+        plain = cls(centre, spread if spread > 0 else 1.0, None, 0.0, 1.0)
+        floor = None
+        units = plain._units(values)
+        if kappa is not None:
+            lowest = float(units.min())
+            gap = float(np.median(units)) - lowest or float(units.mean()) - lowest
+            floor = lowest - kappa * (gap or 1.0)
+            units = np.log(units - floor)
+        deviation = float(units.std())
+        return cls(centre, plain.range, floor, float(units.mean()), deviation if deviation > 1e-100 else 1.0)
+
+    def _units(self, values: Array) -> Array:
+        return (values / 2 - self.centre / 2) / (self.range / 2)
+
+    def __call__(self, values: Array) -> Array:
+        """Return the model's values."""
+        units = self._units(values)
+        if self.floor is not None:
+            units = np.log(np.maximum(units - self.floor, 1e-300))
+        return -(units - self.mean) / self.deviation
+
+    def noise(self, values: Array, deviations: Array) -> Array:
+        """Return variances on the model's scale of told standard deviations (0 where NaN), to first order."""
+        told = np.nan_to_num(deviations) / self.range
+        if self.floor is not None:
+            told = told / np.maximum(self._units(values) - self.floor, 1e-300)
+        return np.minimum((told / self.deviation) ** 2, 1e6)
+
+    def log_jacobian(self, values: Array) -> float:
+        """Return the sum of log |d model's value / d value|, up to what all scales of these values share."""
+        slope = -len(values) * np.log(self.deviation)
+        if self.floor is not None:
+            slope -= np.sum(np.log(self._units(values) - self.floor))
+        return float(slope)
+
+    def restore(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """Return means and standard deviations of the values themselves.
+
+        Under the logarithm the moments are those of a lognormal, which a wide belief sends to infinity; the median and
+        half of the central 68% are returned instead, which are the same as the moments where the belief is normal.
+        """
+        centre, deviation = self.mean - self.deviation * mean, self.deviation * np.sqrt(variance)
+        if self.floor is not None:
+            median = np.exp(np.minimum(centre, 300.0))
+            deviation = median * np.sinh(np.minimum(deviation, 300.0))
+            centre = median + self.floor
+        return self.centre + self.range * centre, self.range * deviation

@@ -1,0 +1,54 @@
+"""Univariate slice sampling (Neal 2003): stepping out, then shrinking; nothing to tune."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+STEPS = 8  # how far a slice is stepped out at most, in widths
+
+
+def slice_sample(
+    log_density: Callable[[Array], float], start: Array, *, count: int, rng: np.random.Generator, width: float = 1.0,
+    sweeps: int = 1,
+) -> Array:  # fmt: skip
+    """Return ``count`` states of the chain from ``start``, (count, D), ``sweeps`` of all coordinates apart."""
+    point, level = start.copy(), log_density(start)
+    states = []
+    for _ in range(count):
+        for _ in range(sweeps):
+            for axis in range(len(point)):
+                point, level = _move(log_density, point, level, axis, width, rng)
+        states.append(point)
+    return np.array(states)
+
+
+def _move(
+    log_density: Callable[[Array], float], point: Array, level: float, axis: int, width: float,
+    rng: np.random.Generator,
+) -> tuple[Array, float]:  # fmt: skip
+    def at(place: float) -> tuple[Array, float]:
+        moved = point.copy()
+        moved[axis] = place
+        return moved, log_density(moved)
+
+    height = level - rng.exponential()
+    left = point[axis] - width * rng.random()
+    right = left + width
+    leftward = int(rng.integers(STEPS))  # the steps are shared between the sides beforehand: detailed balance
+    rightward = STEPS - 1 - leftward
+    while leftward > 0 and at(left)[1] > height:
+        left, leftward = left - width, leftward - 1
+    while rightward > 0 and at(right)[1] > height:
+        right, rightward = right + width, rightward - 1
+    while right - left > 1e-12:
+        place = rng.uniform(left, right)
+        moved, reached = at(place)
+        if reached > height:
+            return moved, reached
+        left, right = (place, right) if place < point[axis] else (left, place)
+    return point, level
