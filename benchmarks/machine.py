@@ -2,15 +2,21 @@
 
 import os
 import platform
+from collections.abc import Collection
 from pathlib import Path
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
-def use_one_core() -> None:
-    """Keep this process and its children on one core, with one thread for every library. Call before importing them."""
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
+def use_one_core(core: int | None = None) -> None:
+    """Keep this process and its children on one core, the first allowed one unless it is named."""
+    use_cores({min(os.sched_getaffinity(0)) if core is None else core})
+
+
+def use_cores(cores: Collection[int]) -> None:
+    """Keep this process and its children on these cores, each library at a thread per core. Call before importing."""
+    os.sched_setaffinity(0, cores)
+    os.environ.update(dict.fromkeys(_THREADS, str(len(cores))))
 
 
 def describe_machine() -> str:

@@ -4,7 +4,8 @@ f(x) = c + sqrt(s / M) sum_m (a_m cos w_m.x + b_m sin w_m.x), with c, a, b stand
 spectrum of Matern-5/2 is a multivariate Student t with 5 degrees of freedom, so w = z sqrt(5 / chi^2_5) / lengthscale.
 With M = 4096 pairs the covariance of the draws differs from the model's by about 0.01 of its variance (``mismatch``
 measures it), and unlike an exact draw, which exists only where it has been asked for, the function has gradients: its
-maximum can be looked for. The model's prior holds a constant of variance 1, which is c; zero mean else, as in the paper.
+maximum can be looked for. The model's prior holds a constant of variance 1, which is c; else zero mean, as in the
+paper.
 
 The paper does not say which hyperparameters. Here: one lengthscale, a quarter of the cube's diagonal, variance 1, no
 noise (the model has 1e-6, for its numerics).
@@ -78,5 +79,8 @@ def mismatch(task: int, pairs: int = 1000) -> float:
     """Return the root mean square difference of the task's covariance from the model's, over random pairs of points."""
     x, y = np.random.default_rng([task, 1]).random((2, pairs, DIMENSION))
     ours = VARIANCE * np.cos((x - y) @ draw(task).frequencies).mean(axis=1)
-    model = [COVARIANCE.cross(FEATURES(a[None]), FEATURES(b[None])).values[0, 0] - CONSTANT for a, b in zip(x, y)]
+    model = [
+        COVARIANCE.cross(FEATURES(a[None]), FEATURES(b[None])).values[0, 0] - CONSTANT
+        for a, b in zip(x, y, strict=True)
+    ]
     return float(np.sqrt(np.mean((ours - np.array(model)) ** 2)))

@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.arena.bayesian import botorch
 from benchmarks.arena.problems import Problem
+from benchmarks.arena.variants import variant
 
 Points = Generator[list[float], float, None]
 Contender = Callable[[Problem, int, int], list[float]]
@@ -90,7 +91,7 @@ def nevergrad(problem: Problem, budget: int, seed: int) -> Points:
         optimizer.tell(point, (yield list(point.value)))
 
 
-def sonde(problem: Problem, budget: int, seed: int, *, strategy: str = "auto") -> Points:
+def sonde(problem: Problem, budget: int, seed: int, *, strategy: Any = "auto") -> Points:
     """A study in memory, asked for one trial at a time."""
     from sonde import Study
 
@@ -134,8 +135,10 @@ def edition(name: str) -> str:
 
 
 def _recipe(name: str) -> tuple[Recipe, str]:
+    if name.startswith("sonde:gp/"):
+        return partial(sonde, strategy=variant(name.removeprefix("sonde:gp/"))), "sonde"
     if name.startswith("sonde:"):
         return partial(sonde, strategy=name.removeprefix("sonde:")), "sonde"
     if name not in RECIPES:
-        raise SystemExit(f"contenders are {', '.join(RECIPES)} and sonde:<strategy>, got {name!r}")
+        raise SystemExit(f"contenders are {', '.join(RECIPES)} , sonde:<strategy> and sonde:gp/<variant>, got {name!r}")
     return RECIPES[name]

@@ -104,7 +104,7 @@ def test_maximize_and_the_same_seed_the_same_trials(cli: Cli) -> None:
         command = ("run", "-n", "5", "--seed", "3", "--name", name, "--json", *options, "--", *SHELL)
         return json.loads(cli(*command, "echo {x:int:-50..50}").out)
 
-    low, high = run("a"), run("b", "--direction", "maximize", "--strategy", "sobol", "-j", "2")
+    low, high = run("a", "--strategy", "sobol"), run("b", "--direction", "maximize", "--strategy", "sobol", "-j", "2")
     assert low["best_value"] == low["best_params"]["x"] < high["best_value"] == high["best_params"]["x"]
     values = [
         [trial["params"]["x"] for trial in json.loads(cli("trials", "--name", name, "--json").out)] for name in "ab"

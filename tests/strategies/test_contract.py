@@ -33,7 +33,10 @@ SPACE = Space(
 SMALL = Space(n=Int(0, 3), on=Bool(), f=Float(0, 1, step=0.5, when={"on": True}))  # 4 * (1 + 3) configurations
 
 
-@pytest.fixture(params=["random", "sobol", "auto"])
+pytestmark = pytest.mark.filterwarnings("ignore::sonde.errors.OddHistory")  # these histories are odd on purpose
+
+
+@pytest.fixture(params=["random", "sobol", "gp", "auto"])
 def strategy(request: pytest.FixtureRequest) -> Strategy:
     return resolve_strategy(request.param)
 
@@ -67,7 +70,7 @@ def replay(space: Space, trials: list[Row]) -> History:
     return history
 
 
-@pytest.mark.parametrize("name", ["random", "sobol", "auto"])
+@pytest.mark.parametrize("name", ["random", "sobol", "gp", "auto"])
 @examples(60)
 @given(st.data())
 def test_suggestions_are_new_and_in_the_space_whatever_happened(name: str, data: st.DataObject) -> None:
@@ -83,7 +86,7 @@ def test_suggestions_are_new_and_in_the_space_whatever_happened(name: str, data:
     assert not any(pack_row(row) in known for row in rows if np.isnan(row[continuous]).all())
 
 
-@pytest.mark.parametrize("name", ["random", "sobol", "auto"])
+@pytest.mark.parametrize("name", ["random", "sobol"])
 @examples(40)
 @given(st.data())
 def test_a_batch_is_as_many_single_asks(name: str, data: st.DataObject) -> None:
@@ -125,7 +128,7 @@ def test_suggestions_cover_the_space(strategy: Strategy) -> None:
     assert np.isnan(rows[:, 4]).sum() == np.sum(rows[:, 3] != 1)
 
 
-@pytest.mark.parametrize("name", ["random", "sobol", "auto"])
+@pytest.mark.parametrize("name", ["random", "sobol", "gp"])
 @examples(25)
 @given(st.data())
 def test_a_finite_space_is_used_up_to_the_last_configuration(name: str, data: st.DataObject) -> None:

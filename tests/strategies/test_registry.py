@@ -10,12 +10,13 @@ from sonde.errors import OptionError
 from sonde.space import Float, Space
 from sonde.strategies import resolve_strategy
 from sonde.strategies.auto import TABLE, Auto
+from sonde.strategies.gp import GP
 from sonde.strategies.random import Random
 from sonde.strategies.sobol import Sobol
 from sonde.trials import History
 
 
-@pytest.mark.parametrize(("name", "kind"), [("auto", Auto), ("random", Random), ("sobol", Sobol)])
+@pytest.mark.parametrize(("name", "kind"), [("auto", Auto), ("random", Random), ("gp", GP), ("sobol", Sobol)])
 def test_strategies_have_names(name: str, kind: type) -> None:
     strategy = resolve_strategy(name)
     assert type(strategy) is kind
@@ -31,7 +32,7 @@ def test_a_strategy_is_itself() -> None:
 def test_an_unknown_strategy_is_refused_with_the_known_ones(unknown: Any) -> None:
     with pytest.raises(OptionError) as caught:
         resolve_strategy(unknown)
-    assert "auto, random, sobol" in str(caught.value)
+    assert "auto, random, gp, sobol" in str(caught.value)
     assert repr(unknown) in str(caught.value)
 
 
@@ -39,7 +40,7 @@ def test_auto_says_which_strategy_it_took_and_why() -> None:
     space = Space(x=Float(0, 1))
     said = Auto().explain(space, History(space))
     row = next(row for row in TABLE if row.applies(space, History(space)))
-    assert said.startswith(f"{row.strategy.name}, because {row.reason}")
+    assert said.startswith(f"{row.strategy}, because {row.reason}")
 
 
 def test_the_last_row_of_the_table_always_applies() -> None:

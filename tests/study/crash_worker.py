@@ -10,7 +10,7 @@ SPACE = sonde.Space(x=sonde.Float(0, 1), k=sonde.Int(0, 10**6), c=sonde.Categori
 
 
 def main(url: str, log: str, count: int) -> None:
-    study = sonde.Study(SPACE, storage=url, name="study", seed=0)
+    study = sonde.Study(SPACE, storage=url, name="study", seed=0, strategy="sobol")
     with open(log, "a", buffering=1) as file:
         file.write("ready\n")
         for _ in range(count):

@@ -41,8 +41,8 @@ def test_minimize_and_maximize() -> None:
 
 
 def test_four_processes_suggest_what_one_does() -> None:
-    one = sonde.minimize(sphere, SPACE, 24, seed=7, **quiet())
-    four = sonde.minimize(sphere, SPACE, 24, seed=7, workers=4, **quiet())
+    one = sonde.minimize(sphere, SPACE, 24, seed=7, strategy="sobol", **quiet())
+    four = sonde.minimize(sphere, SPACE, 24, seed=7, strategy="sobol", workers=4, **quiet())
     assert [dict(trial) for trial in four.trials] == [dict(trial) for trial in one.trials]
     assert four.best_params == one.best_params
 
@@ -70,7 +70,7 @@ def test_a_worker_that_dies_takes_down_its_trial_only(sqlite_url: str) -> None:
         time.sleep(0.1)
         return 1.0
 
-    study = sonde.Study(SPACE, storage=sqlite_url, name="study")
+    study = sonde.Study(SPACE, storage=sqlite_url, name="study", strategy="sobol")
     study.optimize(objective, 9, workers=3, **quiet())
     assert [trial.number for trial in study.trials if trial.state == "failed"] == [2, 5]
     assert all("worker died" in str(study.trial(number).error) for number in (2, 5))
@@ -200,7 +200,7 @@ def test_callbacks_see_each_result_and_can_stop() -> None:
 
 
 def test_timeout_starts_no_new_trials() -> None:
-    study = sonde.Study(SPACE)
+    study = sonde.Study(SPACE, strategy="sobol")
     started = time.monotonic()
     study.optimize(lambda trial: time.sleep(0.05) or 1.0, timeout=0.4, **quiet())
     assert time.monotonic() - started < 2
@@ -352,7 +352,8 @@ def objective(trial):
     time.sleep(0 if trial.number < 6 else 60)
     return trial["x"] ** 2
 print("ready", flush=True)
-sonde.minimize(objective, space, 20, storage=sys.argv[1], name="study", seed=0, workers=int(sys.argv[2]))
+sonde.minimize(objective, space, 20, storage=sys.argv[1], name="study", seed=0, strategy="sobol",
+               workers=int(sys.argv[2]))
 """
 
 
@@ -377,7 +378,7 @@ def test_ctrl_c_leaves_a_resumable_study(tmp_path: Path, workers: int) -> None:
     assert states.count("waiting") == states.count("lost") == workers
     result = sonde.minimize(lambda trial: trial["x"] ** 2, study.space, 20, storage=url, name="study", progress=False)
     assert sum(trial.state == "completed" for trial in result.trials) == 20
-    reference = sonde.minimize(lambda trial: trial["x"] ** 2, study.space, 6, seed=0, progress=False)
+    reference = sonde.minimize(lambda trial: trial["x"] ** 2, study.space, 6, seed=0, strategy="sobol", progress=False)
     assert [dict(trial) for trial in result.trials[:6]] == [dict(trial) for trial in reference.trials]
 
 

@@ -6,7 +6,7 @@ import gpytorch
 import numpy as np
 import torch
 from gpytorch.kernels import ConstantKernel, MaternKernel, PolynomialKernel, ScaleKernel
-from tests.surrogates.reference import BEND, LENGTHSCALES, NEW, NOISE, SCALE, X, Y
+from tests.surrogates.test_gp import BEND, LENGTHSCALES, NEW, NOISE, SCALE, X, Y
 
 
 class Model(gpytorch.models.ExactGP):
@@ -31,9 +31,7 @@ def main() -> None:
     torch.set_default_dtype(torch.float64)
     print("# GPyTorch", gpytorch.__version__)
     for quadratic in (False, True):
-        likelihood = gpytorch.likelihoods.GaussianLikelihood(
-            noise_constraint=gpytorch.constraints.GreaterThan(1e-12)
-        )
+        likelihood = gpytorch.likelihoods.GaussianLikelihood(noise_constraint=gpytorch.constraints.GreaterThan(1e-12))
         likelihood.noise = NOISE
         model = Model(quadratic, likelihood)
         with gpytorch.settings.fast_computations(False, False, False), torch.no_grad():

@@ -36,15 +36,19 @@ def log_h(z: Array) -> Array:
     return np.where(z > -1.0, close, -0.5 * z * z - _LOG_ROOT_2PI + tail)
 
 
+def mills(z: Array) -> Array:
+    """Return phi(z) / Phi(z), for any z."""
+    return np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2.0))
+
+
 def log_expected_improvement(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:
     """Return log EI, with d / d mean = Phi / (deviation h) and d / d deviation = phi / (deviation h)."""
     z = (mean - best) / deviation
-    h = log_h(z)
-    return (
-        np.log(deviation) + h,
-        np.exp(log_ndtr(z) - h) / deviation,
-        np.exp(-0.5 * z * z - _LOG_ROOT_2PI - h) / deviation,
-    )
+    h, near = log_h(z), np.maximum(z, _FAR)
+    near_h = log_h(near)  # far below, Phi / h and phi / h are their asymptotes: the logarithms have no digits left
+    rise = np.where(z > _FAR, np.exp(log_ndtr(near) - near_h), -z - 2 / np.minimum(z, -1.0))
+    widen = np.where(z > _FAR, np.exp(-0.5 * near * near - _LOG_ROOT_2PI - near_h), z * z + 3)
+    return np.log(deviation) + h, rise / deviation, widen / deviation
 
 
 def expected_improvement(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:
@@ -63,9 +67,8 @@ def probability_of_improvement(mean: Array, deviation: Array, best: Array) -> tu
 def log_probability_of_improvement(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:
     """Return the logarithm of the probability to exceed the best."""
     z = (mean - best) / deviation
-    value = log_ndtr(z)
-    slope = np.exp(-0.5 * z * z - _LOG_ROOT_2PI - value) / deviation
-    return value, slope, -z * slope
+    slope = mills(z) / deviation
+    return log_ndtr(z), slope, -z * slope
 
 
 def upper_confidence_bound(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:

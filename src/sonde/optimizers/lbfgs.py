@@ -3,8 +3,8 @@
 SciPy's L-BFGS-B takes one start at a time, and most of its time goes to calls of a function that could have answered
 for all of them. Here all starts move together, each with its own memory and step length; one that has arrived leaves.
 
-At a bound, a coordinate whose gradient points outward is held; the quasi-Newton direction is taken in the others, and
-the step is projected (Bertsekas 1982) and halved until it climbs.
+A coordinate close to a bound that its gradient points to goes there and stays; the quasi-Newton direction is taken in
+the others, and the step is projected (Bertsekas 1982) and shortened until it climbs.
 
 Symbols: B starts, D coordinates, M remembered pairs (s = step, y = change of gradient).
 """
@@ -23,6 +23,7 @@ MEMORY = 10
 CLIMB = 1e-4  # share of the promised climb that a step must make
 FIRST = 0.1  # largest coordinate of the first step, in units of the box
 BACKTRACKS = 8
+CLOSE = 1e-3  # to a bound, in units of the box
 
 
 def lbfgs(
@@ -34,7 +35,7 @@ def lbfgs(
     """
     low, high = (np.broadcast_to(bound, starts.shape) for bound in (low, high))
     x = np.clip(starts, low, high)
-    value, gradient = function(x)
+    value, gradient = (np.array(each) for each in function(x.copy()))  # the function may keep what it got
     steps, changes = (np.zeros((MEMORY, *x.shape)) for _ in range(2))
     moving, idle = np.isfinite(value), np.zeros(len(x), dtype=int)
     for iteration in range(iterations):
@@ -42,11 +43,15 @@ def lbfgs(
         if not len(live):
             break
         box = low[live], high[live]
-        held = ((x[live] <= box[0]) & (gradient[live] < 0)) | ((x[live] >= box[1]) & (gradient[live] > 0))
-        ahead = np.where(held, 0.0, gradient[live])
-        way = np.where(held, 0.0, _direction(ahead, steps[:, live], changes[:, live], box[1] - box[0], iteration))
+        width = box[1] - box[0]
+        sinking = (x[live] - box[0] <= CLOSE * width) & (gradient[live] < 0)
+        rising = (box[1] - x[live] <= CLOSE * width) & (gradient[live] > 0)
+        ahead = np.where(sinking | rising, 0.0, gradient[live])
+        way = _direction(ahead, steps[:, live], changes[:, live], width, iteration)
+        way[sinking | rising] = 0.0
         uphill = np.sum(way * ahead, axis=1) > 0
-        way = np.where(uphill[:, None], way, _steepest(ahead, box[1] - box[0]))
+        way = np.where(uphill[:, None], way, _steepest(ahead, width))
+        way = np.where(sinking, box[0] - x[live], np.where(rising, box[1] - x[live], way))
         reached, reached_value, reached_gradient = _climb(function, x[live], value[live], gradient[live], way, *box)
         slot = iteration % MEMORY
         steps[slot, live] = reached - x[live]
@@ -54,7 +59,7 @@ def lbfgs(
         gained = reached_value - value[live]
         idle[live] = np.where(gained <= tolerance * np.maximum(1.0, np.abs(value[live])), idle[live] + 1, 0)
         x[live], value[live], gradient[live] = reached, reached_value, reached_gradient
-        moving[live] = (idle[live] < 2) & (ahead != 0).any(axis=1) & (gained > 0)
+        moving[live] = (idle[live] < 2) & (way != 0).any(axis=1) & (gained > 0)
     return x, value
 
 
@@ -91,7 +96,7 @@ def _direction(ahead: Array, steps: Array, changes: Array, width: Array, iterati
     """Return the quasi-Newton direction by the two-loop recursion, oldest pair last in the first loop."""
     products = np.sum(steps * changes, axis=2)
     norms = np.sum(changes * changes, axis=2)
-    usable = products > 1e-10 * norms  # also false for empty slots
+    usable = (products > 1e-10 * norms) & (norms > 0)  # also false for empty slots
     if not usable.any():
         return _steepest(ahead, width)
     order = [(iteration - 1 - age) % MEMORY for age in range(min(iteration, MEMORY))]
@@ -102,7 +107,7 @@ def _direction(ahead: Array, steps: Array, changes: Array, width: Array, iterati
         shares[slot] = inverse[slot] * np.sum(steps[slot] * way, axis=1)
         way -= shares[slot][:, None] * changes[slot]
         fresh = usable[slot] & (scale == 0)
-        scale = np.where(fresh, products[slot] / np.where(fresh, norms[slot], 1.0), scale)
+        scale[fresh] = products[slot][fresh] / norms[slot][fresh]
     bare = scale == 0
     way *= np.where(bare, 1.0, scale)[:, None]
     for slot in reversed(order):

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.acquisition.sampling import base_samples
+from sonde.sampling import Key
 from sonde.space import Space
-from sonde.surrogates.chain import Chain, Data
+from sonde.surrogates.chain import FOLLOWED, Chain, Data
 from sonde.surrogates.feasibility import Feasibility, Passing, combine, learn_constraint, learn_success
 from sonde.surrogates.features import Features
 from sonde.surrogates.fitting import sample
@@ -20,7 +21,9 @@ from sonde.trials import History
 Array = NDArray[np.float64]
 
 FANTASIES = 64
-SLICES = 10  # hyperparameter samples where they are marginalised
+DRAWS = {"draw": 1, "slice": 10}  # how many hyperparameters are drawn
+ANY = Key(0, 0)
+_DRAW = 12  # purpose of the key's stream
 
 
 @dataclass(frozen=True)
@@ -41,17 +44,19 @@ def features_of(space: Space) -> Features:
     return Features(tuple(0 if each.ordered else int(each.axis.size) for each in space.parameters.values()))
 
 
-def believe(space: Space, history: History, chain: Chain, *, marginalise: bool = False, seed: int = 0) -> Belief:
+def believe(space: Space, history: History, chain: Chain, *, hyperparameters: str = "map", key: Key = ANY) -> Belief:
     """Return the belief after a history with at least one completed trial."""
     features = features_of(space)
     done = history.completed
     values, deviations = history.values[done.numbers], history.noise[done.numbers]
-    fitted = chain.fit(features, Data(done.units, values, deviations))
+    draw = hyperparameters in DRAWS and len(done) <= FOLLOWED  # beyond, the posterior is narrow and a draw is dear
+    fitted = chain.fit(features, Data(done.units, values, deviations), follow=not draw)
     scale = Scale.of(values, fitted.kappa)
     x, y, noise = features(done.units), scale(values), scale.noise(values, deviations)
     covariances = [fitted.covariance]
-    if marginalise:
-        thetas = sample(fitted.covariance, x, y, noise, count=SLICES, rng=np.random.default_rng([seed, len(y)]))
+    if draw:
+        thetas = sample(fitted.covariance, x, y, noise, count=DRAWS[hyperparameters], rng=key.rng(_DRAW),
+                        sweeps=2 if len(y) <= 64 else 1)  # fmt: skip
         covariances = [replace(fitted.covariance, theta=theta) for theta in thetas]
     posteriors = tuple(Posterior.of(each, x, y, noise) for each in covariances)
     usable = history.violations[done.numbers] <= 0

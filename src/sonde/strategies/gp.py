@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sonde.acquisition.port import Acquisition
 from sonde.acquisition.utilities import Utility
 from sonde.errors import OptionError
-from sonde.sampling import Key
+from sonde.sampling import Key, sobol
 from sonde.space import Space
 from sonde.strategies.acquire import acquire, check_acquisition, needs_fantasies
 from sonde.strategies.belief import Belief, BelievedValues, Fantasies, believe
@@ -19,17 +22,38 @@ from sonde.strategies.novelty import novel_rows
 from sonde.strategies.oddities import warn_of_oddities
 from sonde.strategies.pools import SEARCHES, best_pool
 from sonde.strategies.port import Strategy
-from sonde.strategies.region import box_around, side_length
+from sonde.strategies.region import box_around, follow
 from sonde.strategies.search import Box, best_point, candidates
 from sonde.strategies.sobol import Sobol
 from sonde.strategies.start import first_count, ready
-from sonde.surrogates.chain import Chain
+from sonde.strategies.threads import one_thread
+from sonde.surrogates.chain import PLAIN_FORMS, Chain
 from sonde.trials import History
 
 Array = NDArray[np.float64]
 
 BATCHES = ("greedy", "joint")
-HYPERPARAMETERS = ("map", "slice")
+EXPLORING = {"map": "draw", "draw": "draw", "slice": "slice"}  # hyperparameters, and which are used to look elsewhere
+STALLED = 2  # trials without improvement (times how many run at once), after which every other one looks elsewhere
+
+
+@dataclass
+class Aim:
+    """A belief, where to look with it, and outcomes it imagines of what is under way."""
+
+    belief: Belief
+    box: Box
+    fantasies: list[Fantasies] = dataclass_field(default_factory=list)
+
+    def imagine(self, pending: Array, count: int, seed: int, acquisition: str | Utility) -> None:
+        """Condition on outcomes of the points under way, with room for those that will be chosen."""
+        best, room = self.belief.best, len(pending) + count - 1
+        if best is None or not needs_fantasies(acquisition):
+            return
+        self.fantasies = [Fantasies.of(posterior, best, room, seed) for posterior in self.belief.posteriors]
+        for point in self.belief.features(pending):
+            for each in self.fantasies:
+                each.add(point)
 
 
 class GP(Strategy):
@@ -60,67 +84,76 @@ class GP(Strategy):
         self.acquisition = check_acquisition(acquisition)
         self.batch = _one_of(batch, "batch", BATCHES)
         self.search = _one_of(search, "search", tuple(SEARCHES))
-        self.hyperparameters = _one_of(hyperparameters, "hyperparameters", HYPERPARAMETERS)
+        self.hyperparameters = _one_of(hyperparameters, "hyperparameters", tuple(EXPLORING))
         self._chain = Chain()
+        self._plain = Chain(PLAIN_FORMS)  # predictions are of the values themselves, far from the best ones too
 
+    @one_thread()
     def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:
         """Return the points of highest acquisition."""
         warn_of_oddities(history)
         if not ready(space, history):
             return Sobol().suggest(space, history, count, key)
-        marginalise = self.hyperparameters == "slice"
-        belief = believe(space, history, self._chain, marginalise=marginalise, seed=key.seed)
-        field = Field(space, history)
-        box = self._box(space, history, belief, field, count)
-        points = self._greedy(belief, field, box, history.pending.units, count, key)
-        if self.batch == "joint" and count > 1 and len(points) == count:
-            whole = acquire(self.acquisition, belief, history.pending.units, (), candidates(field, box, key),
+        field, pending = Field(space, history), history.pending.units
+        aims = self._aims(space, history, field, count, key)
+        points = self._greedy(aims, field, pending, count, key)
+        if len(points) < count:  # a lattice that is nearly used up: what is left, if anything, is taken at random
+            points = np.concatenate([points, sobol(key.number, count - len(points), len(space), seed=key.seed)])
+        elif self.batch == "joint" and count > 1:
+            aim, fresh = aims[0], Field(space, history)
+            whole = acquire(self.acquisition, aim.belief, pending, (), candidates(fresh, aim.box, key),
                             size=count, seed=key.seed)  # fmt: skip
-            found = best_pool(whole, field, box, key, size=count, method=self.search, guess=points)
-            points = points if found is None else found
+            found = best_pool(whole, fresh, aim.box, key, size=count, method=self.search, guess=points)
+            points = points if found is None else _distinct(found, points, fresh)
         return novel_rows(space, history, points, key)
 
-    def _box(self, space: Space, history: History, belief: Belief, field: Field, count: int) -> Box:
+    def _aims(self, space: Space, history: History, field: Field, count: int, key: Key) -> list[Aim]:
+        """Return what to do in turn: look around the best point; and, where that stalls, elsewhere too."""
         done = history.completed.numbers
         values = np.where(history.violations[done] <= 0, history.values[done], np.inf)
-        side = side_length(values, first_count(space), patience=max(4, len(space)) * (len(history.pending) + count))
-        return Box(*box_around(belief.incumbents[0], side, field.free), belief.incumbents[:1])
+        patience = max(4, len(space)) * (len(history.pending) + count)
+        progress = follow(values, first_count(space), patience)
+        believed = believe(space, history, self._chain, hyperparameters=self.hyperparameters, key=key)
+        best = believed.incumbents[0]
+        near = Aim(believed, Box(*box_around(best, progress.side, field.free), best[None]))
+        near.imagine(history.pending.units, count, key.seed, self.acquisition)
+        if progress.stalled < STALLED * (len(history.pending) + count):
+            return [near]
+        drawn = believe(space, history, self._chain, hyperparameters=EXPLORING[self.hyperparameters], key=key)
+        far = Aim(drawn, Box(np.zeros(len(space)), np.ones(len(space)), drawn.incumbents, shunned=best))
+        far.imagine(history.pending.units, count, key.seed, self.acquisition)
+        return [near, far]
 
-    def _greedy(self, belief: Belief, field: Field, box: Box, pending: Array, count: int, key: Key) -> Array:
-        """Choose one point after the other, each with those before it under way."""
-        fantasies = self._fantasies(belief, pending, count, key.seed)
+    def _greedy(self, aims: list[Aim], field: Field, pending: Array, count: int, key: Key) -> Array:
+        """Choose one point after the other, each with those before it under way, by each aim in turn."""
         chosen: list[Array] = []
         for offset in range(count):
+            turn = key.at(offset)
+            aim = aims[turn.number % len(aims)]
             under_way = np.concatenate([pending, np.array(chosen).reshape(-1, pending.shape[1])])
-            net = candidates(field, box, key.at(offset)) if self.acquisition == "es" else pending
-            one = acquire(self.acquisition, belief, under_way, fantasies, net, size=1, seed=key.seed)
-            if self.search == "lbfgs":
-                point = best_point(one, field, box, key.at(offset))
-            else:
-                pool = best_pool(one, field, box, key.at(offset), size=1, method=self.search)
-                point = None if pool is None else pool[0]
+            net = candidates(field, aim.box, turn) if self.acquisition == "es" else pending
+            one = acquire(self.acquisition, aim.belief, under_way, aim.fantasies, net, size=1, seed=key.seed)
+            point = self._search(one, field, aim.box, turn)
             if point is None:
                 break
             chosen.append(point)
             field.take(point)
-            for each in fantasies if offset + 1 < count else ():
-                each.add(belief.features(point))
+            for each in (fantasy for aim in aims for fantasy in aim.fantasies if offset + 1 < count):
+                each.add(aim.belief.features(point))
         return np.array(chosen).reshape(-1, pending.shape[1])
 
-    def _fantasies(self, belief: Belief, pending: Array, count: int, seed: int) -> list[Fantasies]:
-        if belief.best is None or not needs_fantasies(self.acquisition):
-            return []
-        room = len(pending) + count - 1
-        fantasies = [Fantasies.of(posterior, belief.best, room, seed) for posterior in belief.posteriors]
-        for point in belief.features(pending):
-            for each in fantasies:
-                each.add(point)
-        return fantasies
+    def _search(self, acquisition: Acquisition, field: Field, box: Box, key: Key) -> Array | None:
+        if self.search == "lbfgs":
+            return best_point(acquisition, field, box, key)
+        pool = best_pool(acquisition, field, box, key, size=1, method=self.search)
+        return None if pool is None else pool[0]
 
+    @one_thread()
     def model(self, space: Space, history: History) -> BelievedValues:
         """Return the Gaussian process on the results so far."""
-        return BelievedValues(space, history, believe(space, history, self._chain))
+        return BelievedValues(space, history, believe(space, history, self._plain))
 
+    @one_thread()
     def explain(self, space: Space, history: History) -> str:
         """Say what it does."""
         if not ready(space, history):
@@ -134,6 +167,15 @@ class GP(Strategy):
             f"models {len(belief.values)} values, {scale}, by a Gaussian process and maximises {name}; "
             f"the values depend most on {', '.join(names)}"
         )
+
+
+def _distinct(pool: Array, spare: Array, field: Field) -> Array:
+    """Return the pool with points that stand where another does replaced by spare ones: a climb may merge two."""
+    kept = []
+    for point, other in zip(pool, spare, strict=True):
+        kept.append(point if field.novel(point) else other)
+        field.take(kept[-1])
+    return np.array(kept)
 
 
 def _one_of(given: str, name: str, known: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ RANGE = 1e100
 
 
 def warn_of_oddities(history: History) -> None:
-    """Warn of a history from which little can be learned."""
+    """Warn of a history from which little can be learned; the same words each time, so that Python shows them once."""
     for message in _oddities(history):
         warnings.warn(message, OddHistory, stacklevel=2)
 
@@ -24,14 +24,12 @@ def _oddities(history: History) -> list[str]:
     values = history.values[done.numbers]
     found = []
     if not len(done) and len(failed) >= ENOUGH:
-        found.append(f"all {len(failed)} trials so far failed; look at a trial's error, or narrow the space")
+        found.append("all trials so far failed; look at a trial's error, or narrow the space")
     if len(done) >= ENOUGH:
         if np.all(values == values[0]):
-            found.append(
-                f"all {len(values)} values so far are {abs(values[0]):g}; does the objective use its parameters?"
-            )
+            found.append(f"all values so far are {history.sign * values[0]:g}; does the objective use its parameters?")
         elif np.all(done.units == done.units[0]):
-            found.append(f"all {len(values)} results so far are of one configuration; the others are unknown")
+            found.append("all results so far are of one configuration; nothing is known of the others")
         elif np.max(np.abs(values)) > RANGE:
             largest = np.max(np.abs(values))
             found.append(f"values reach {largest:.3g}; if that means that something broke, tell such trials as failed")

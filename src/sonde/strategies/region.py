@@ -7,6 +7,8 @@ numbers, so it is the same in any process.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,23 +19,30 @@ SUCCESSES = 3  # in a row, to double
 GAIN = 1e-3  # in units of the distance from the median to the best: less is no success
 
 
-def side_length(values: Array, first: int, patience: int) -> float:
-    """Return the region's side after ``values`` (lower is better), the ``first`` of which were spread evenly.
+class Progress(NamedTuple):
+    """The region's side, and how many trials in a row have not improved."""
+
+    side: float
+    stalled: int
+
+
+def follow(values: Array, first: int, patience: int) -> Progress:
+    """Return the progress after ``values`` (lower is better), the ``first`` of which were spread evenly.
 
     ``patience`` is how many trials in a row may fail to improve before the region is halved.
     """
     best = np.minimum.accumulate(values)
     margin = GAIN * (float(np.median(values)) - float(best[-1])) if np.isfinite(values).all() else 0.0
-    side, successes, failures = START, 0, 0
+    side, successes, failures, stalled = START, 0, 0, 0
     for improved in (values[first:] < best[first - 1 : -1] - margin).tolist():
-        successes, failures = (successes + 1, 0) if improved else (0, failures + 1)
+        successes, failures, stalled = (successes + 1, 0, 0) if improved else (0, failures + 1, stalled + 1)
         if successes >= SUCCESSES:
             side, successes = min(WIDEST, 2 * side), 0
         if failures >= patience:
             side, failures = side / 2, 0
         if side < NARROWEST:
             side = START
-    return side
+    return Progress(side, stalled)
 
 
 def box_around(centre: Array, side: float, free: NDArray[np.bool_]) -> tuple[Array, Array]:

@@ -23,16 +23,24 @@ Array = NDArray[np.float64]
 CANDIDATES = 512
 STARTS = 6
 ROUNDS = 20  # of moves on the lattice
+FAR = 0.1  # from a shunned point, in units of the cube
 _CANDIDATES, _STARTS = 5, 6  # purposes of the key's streams
 
 
 @dataclass(frozen=True)
 class Box:
-    """Where the search looks: a box (d,), (d,) and the points it perturbs."""
+    """Where the search looks: a box (d,), (d,), the points it perturbs, and a point it keeps away from."""
 
     low: Array
     high: Array
     centres: Array
+    shunned: Array | None = None
+
+    def away(self, points: Array, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which points keep away: another place on a lattice, or far on a continuous axis."""
+        if self.shunned is None:
+            return np.ones(len(points), dtype=bool)
+        return np.asarray(np.any(np.abs(points - self.shunned) > np.where(free, FAR, 0.0), axis=1))
 
 
 def candidates(field: Field, box: Box, key: Key, count: int = CANDIDATES) -> Array:
@@ -45,6 +53,7 @@ def candidates(field: Field, box: Box, key: Key, count: int = CANDIDATES) -> Arr
     if len(box.centres):
         points = np.concatenate([points, np.clip(field.spread(box.centres, count // 2, rng), box.low, box.high)])
     points, _ = field.snap(points)
+    points = points[box.away(points, field.free)]
     return points[field.feasible(points)]
 
 
@@ -57,6 +66,7 @@ def best_point(acquisition: Acquisition, field: Field, box: Box, key: Key) -> Ar
     if field.listed is None:
         chosen = points[choose_starts(values, STARTS, key.rng(_STARTS), log=acquisition.log)]
         improved = climb(acquisition, field, box, chosen)
+        improved = improved[box.away(improved, field.free)]
         points = np.concatenate([improved, points])
         values = np.concatenate([point_values(acquisition, improved), values])
     return first_novel(points, values, field)

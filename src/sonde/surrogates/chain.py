@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sonde.surrogates.covariance import Covariance
 from sonde.surrogates.features import Features
-from sonde.surrogates.fitting import first_guess, fit
+from sonde.surrogates.fitting import first_guess, fit, noisy_guess
 from sonde.surrogates.outputs import KAPPAS, Scale
 
 Array = NDArray[np.float64]
@@ -42,6 +42,7 @@ class Form(NamedTuple):
 
 
 FORMS = tuple(Form(*each) for each in product(KAPPAS, (False, True)))
+PLAIN_FORMS = tuple(form for form in FORMS if form.kappa is None)
 
 
 @dataclass(frozen=True)
@@ -85,45 +86,59 @@ class Chain:
     forms: tuple[Form, ...] = FORMS
     _known: OrderedDict[bytes, Fit] = field(default_factory=OrderedDict)
 
-    def fit(self, features: Features, data: Data) -> Fit:
-        """Return the fit of a history."""
+    def fit(self, features: Features, data: Data, *, follow: bool = True) -> Fit:
+        """Return the fit of a history; without ``follow``, that of its last checkpoint."""
         count = len(data.values)
         last = checkpoint(count)
         if not last:
-            return self._best(features, data, self.forms[:1], None, iterations=20)
+            return self._fitted(features, data, self.forms[0], None, iterations=20)[1]
         fitted = self._at(features, data, last)
-        if count == last or count > FOLLOWED:
+        if count == last or count > FOLLOWED or not follow:
             return fitted
-        return self._best(features, data, (fitted.form,), fitted, iterations=10)
+        return self._fitted(features, data, fitted.form, fitted.covariance, iterations=10)[1]
 
     def _at(self, features: Features, data: Data, count: int) -> Fit:
         data = data.first(count)
         key = data.digest()
         if key not in self._known:
             before = checkpoint(count - 1)
-            start = self._at(features, data, before) if before else None
-            form = self._best(features, data.thinned(COMPARED), self.forms, start, iterations=30)
-            if count > COMPARED:
-                form = self._best(features, data.thinned(FITTED), (form.form,), form, iterations=10)
-            self._known[key] = form
+            start = self._at(features, data, before).covariance if before else None
+            self._known[key] = self._afresh(features, data, start)
             while len(self._known) > KEPT:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
         return self._known[key]
 
-    def _best(
-        self, features: Features, data: Data, forms: tuple[Form, ...], start: Fit | None, *, iterations: int
-    ) -> Fit:
-        x, found = features(data.units), []
-        for form in forms:
-            scale = Scale.of(data.values, form.kappa)
-            y, noise = scale(data.values), scale.noise(data.values, data.deviations)
-            begin = None if start is None else _adapted(start.covariance, form.quadratic)
-            covariance, score = fit(
-                features.groups, x, y, noise, start=begin, quadratic=form.quadratic, iterations=iterations
-            )
-            found.append((score + scale.log_jacobian(data.values), Fit(covariance, form.kappa)))
-        return max(found, key=lambda pair: pair[0])[1]
+    def _afresh(self, features: Features, data: Data, start: Covariance | None) -> Fit:
+        """Return the best form's fit from ``start``, or from one of two other starts where that is better.
+
+        What was noise and what was signal with fewer values is a local optimum that a climb alone does not leave.
+        """
+        few = data.thinned(COMPARED)
+        _, best = max((self._fitted(features, few, form, start, iterations=30) for form in self.forms), key=_score)
+        many = data.thinned(FITTED)
+        starts = [best.covariance, None, noisy_guess(features.groups, quadratic=best.form.quadratic)]
+        if len(few.values) < len(many.values):
+            starts = starts[:1]
+        tries = (self._fitted(features, many, best.form, each, iterations=30) for each in starts)
+        return max(tries, key=_score)[1]
+
+    def _fitted(
+        self, features: Features, data: Data, form: Form, start: Covariance | None, *, iterations: int
+    ) -> tuple[float, Fit]:
+        """Return one form's evidence and fit, climbing from ``start``."""
+        scale = Scale.of(data.values, form.kappa)
+        y, noise = scale(data.values), scale.noise(data.values, data.deviations)
+        begin = None if start is None else _adapted(start, form.quadratic)
+        covariance, score = fit(
+            features.groups, features(data.units), y, noise, start=begin, quadratic=form.quadratic,
+            iterations=iterations,
+        )  # fmt: skip
+        return score + scale.log_jacobian(data.values), Fit(covariance, form.kappa)
+
+
+def _score(pair: tuple[float, Fit]) -> float:
+    return pair[0]
 
 
 def _adapted(covariance: Covariance, quadratic: bool) -> Array:

@@ -78,10 +78,16 @@ class Covariance:
         a, b = x * self.roots, y * self.roots
         squares = np.sum(a * a, axis=-1)[..., :, None] + np.sum(b * b, axis=-1)[..., None, :]
         squares -= 2 * (a @ b.swapaxes(-1, -2))
-        distances = ROOT5 * np.sqrt(np.maximum(squares, 0.0, out=squares))
-        decay = self.scale * np.exp(-distances)
-        first = (1 + distances) * decay
-        values = first + distances**2 * decay / 3 + CONSTANT
+        distances = np.sqrt(np.maximum(squares, 0.0, out=squares), out=squares)  # in place: these are the large arrays
+        distances *= ROOT5
+        decay = np.exp(-distances)
+        decay *= self.scale
+        values = distances * decay
+        first = decay + values
+        values *= distances
+        values /= 3.0
+        values += first
+        values += CONSTANT
         inner = None
         if self.quadratic:
             inner = x @ y.swapaxes(-1, -2) / self.rho + 1

@@ -27,7 +27,7 @@ def factorise(matrix: Array) -> Array:
     size = np.mean(np.diagonal(matrix))
     for jitter in LADDER:
         tried = matrix if jitter == 0 else matrix + jitter * size * np.eye(len(matrix))
-        factor, failed = lapack.dpotrf(tried, lower=1, clean=1)
+        factor, failed = lapack.dpotrf(tried.T, lower=1, clean=1)  # symmetric: the transpose is the order LAPACK wants
         if not failed:
             return np.asarray(factor)
     return np.sqrt(size) * np.eye(len(matrix))  # only for input that is not finite, which callers exclude
@@ -42,8 +42,8 @@ def log_evidence(covariance: Covariance, x: Array, y: Array, noise: Array) -> tu
     inverse, _ = lapack.dpotri(factor, lower=1)
     value = -0.5 * y @ solved - np.log(np.diagonal(factor)).sum() - 0.5 * len(y) * LOG_2PI
 
-    # W is needed in its lower triangle only: off the diagonal twice, by symmetry.
-    weights = np.tril(np.outer(solved, solved) - inverse)
+    # W is needed in one triangle only: off the diagonal twice, by symmetry. LAPACK's lower one is numpy's upper one.
+    weights = np.triu(np.outer(solved, solved) - inverse.T)
     trace = np.trace(weights)
     gradient = np.zeros(len(covariance.theta))
     matern = cross.values - CONSTANT
@@ -68,10 +68,10 @@ def log_likelihood(covariance: Covariance, x: Array, y: Array, noise: Array) -> 
     return float(-0.5 * white @ white - np.log(np.diagonal(factor)).sum() - 0.5 * len(y) * LOG_2PI)
 
 
-def _half_sum(lower: Array, symmetric: Array) -> float:
-    """Return 1/2 sum_ij W_ij S_ij from the lower triangle of W."""
-    whole = float(np.vdot(lower, symmetric))
-    return whole - 0.5 * float(np.diagonal(lower) @ np.diagonal(symmetric))
+def _half_sum(triangle: Array, symmetric: Array) -> float:
+    """Return 1/2 sum_ij W_ij S_ij from one triangle of W."""
+    whole = float(np.vdot(triangle, symmetric))
+    return whole - 0.5 * float(np.diagonal(triangle) @ np.diagonal(symmetric))
 
 
 def _with_noise(values: Array, noise: Array) -> Array:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import log_ndtr
+from scipy.special import erfcx, log_ndtr
 
 from sonde.surrogates.features import Features
 from sonde.surrogates.fitting import fit
@@ -40,7 +40,7 @@ class Passing:
         width = np.sqrt(self.extra + self.slope**2 * belief.variance)
         z = top / width
         value = log_ndtr(z)
-        rate = np.exp(-0.5 * z * z - 0.5 * np.log(2 * np.pi) - value)
+        rate = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2.0))  # phi / Phi
         mean_slope = (rate * self.slope / width)[:, None]
         variance_slope = -0.5 * rate * z * self.slope**2 / width**2
         return value, self.features.pull(belief.pull(mean_slope, variance_slope))
@@ -78,7 +78,7 @@ def learn_success(features: Features, units: Array, works: NDArray[np.bool_]) ->
 def learn_constraint(features: Features, units: Array, levels: Array) -> Passing:
     """Return the probability that a measured quantity, at most 0 where feasible, is so."""
     largest = float(np.max(np.abs(levels))) or 1.0
-    scaled = np.arcsinh(10 * levels / largest)  # monotone, keeps 0, tames decades
+    scaled = np.arcsinh(10 * (levels / largest))  # monotone, keeps 0, tames decades
     centre, deviation = float(scaled.mean()), float(scaled.std()) or 1.0
     x, y = features(units), (scaled - centre) / deviation
     covariance, _ = fit(features.groups, x, y, np.zeros(len(x)))

@@ -30,6 +30,13 @@ def first_guess(groups: NDArray[np.intp], *, quadratic: bool = False) -> Array:
     return np.array([lengthscale] * dimension + [0.0, np.log(1e-4)] + [-2.0] * quadratic)
 
 
+def noisy_guess(groups: NDArray[np.intp], *, quadratic: bool = False) -> Covariance:
+    """Return a start where a third of the values' variance is noise."""
+    theta = first_guess(groups, quadratic=quadratic)
+    theta[int(groups[-1]) + 2] = np.log(0.3)
+    return Covariance(groups, theta, quadratic)
+
+
 def fit(
     groups: NDArray[np.intp], x: Array, y: Array, noise: Array, *, start: Array | None = None,
     quadratic: bool = False, iterations: int = 50,
@@ -49,7 +56,9 @@ def fit(
     return Covariance(groups, np.asarray(found.x), quadratic), -float(found.fun)
 
 
-def sample(covariance: Covariance, x: Array, y: Array, noise: Array, *, count: int, rng: np.random.Generator) -> Array:
+def sample(
+    covariance: Covariance, x: Array, y: Array, noise: Array, *, count: int, rng: np.random.Generator, sweeps: int = 1
+) -> Array:
     """Return ``count`` draws of theta (count, D) from its posterior by slice sampling, from the fitted one on."""
     prior = default_prior(covariance.size, quadratic=covariance.quadratic)
 
@@ -59,4 +68,4 @@ def sample(covariance: Covariance, x: Array, y: Array, noise: Array, *, count: i
         changed = replace(covariance, theta=theta)
         return log_likelihood(changed, x, y, noise) + prior.log_density(theta)[0]
 
-    return slice_sample(log_density, prior.clip(covariance.theta), count=count, rng=rng)
+    return slice_sample(log_density, prior.clip(covariance.theta), count=count, rng=rng, sweeps=sweeps)

@@ -32,10 +32,11 @@ class Scale:
     @classmethod
     def of(cls, values: Array, kappa: float | None = None) -> Scale:
         """Return the scale that standardises ``values``, in the logarithm where there is a ``kappa``."""
-        centre = float(np.median(values))
-        halves = np.max(np.abs(values / 2 - centre / 2))  # the full difference of two huge numbers is infinite
-        spread = 2 * float(halves) if np.isfinite(2 * halves) else np.finfo(float).max
-        plain = cls(centre, spread if spread > 0 else 1.0, None, 0.0, 1.0)
+        centre = 2 * float(np.median(values / 2))
+        reach = float(
+            np.max(np.abs(values / 4 - centre / 4))
+        )  # in quarters: the difference of huge numbers is infinite
+        plain = cls(centre, 4 * min(reach, np.finfo(float).max / 4) or 1.0, None, 0.0, 1.0)
         floor = None
         units = plain._units(values)
         if kappa is not None:
@@ -47,7 +48,7 @@ class Scale:
         return cls(centre, plain.range, floor, float(units.mean()), deviation if deviation > 1e-100 else 1.0)
 
     def _units(self, values: Array) -> Array:
-        return (values / 2 - self.centre / 2) / (self.range / 2)
+        return (values / 4 - self.centre / 4) / (self.range / 4)
 
     def __call__(self, values: Array) -> Array:
         """Return the model's values."""
@@ -58,10 +59,10 @@ class Scale:
 
     def noise(self, values: Array, deviations: Array) -> Array:
         """Return variances on the model's scale of told standard deviations (0 where NaN), to first order."""
-        told = np.nan_to_num(deviations) / self.range
+        told = np.minimum(np.nan_to_num(deviations), 1e3 * self.range) / self.range
         if self.floor is not None:
-            told = told / np.maximum(self._units(values) - self.floor, 1e-300)
-        return np.minimum((told / self.deviation) ** 2, 1e6)
+            told = np.minimum(told / np.maximum(self._units(values) - self.floor, 1e-300), 1e150)
+        return np.minimum(told / self.deviation, 1e3) ** 2
 
     def log_jacobian(self, values: Array) -> float:
         """Return the sum of log |d model's value / d value|, up to what all scales of these values share."""
@@ -81,4 +82,5 @@ class Scale:
             median = np.exp(np.minimum(centre, 300.0))
             deviation = median * np.sinh(np.minimum(deviation, 300.0))
             centre = median + self.floor
-        return self.centre + self.range * centre, self.range * deviation
+        most = np.finfo(float).max / 4 / max(self.range, 1.0)
+        return self.centre + self.range * np.clip(centre, -most, most), self.range * np.minimum(deviation, most)

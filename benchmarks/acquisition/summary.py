@@ -1,0 +1,152 @@
+"""Tables and picture of the trials there are: regret over evaluations, and seconds per choice beside the paper's.
+
+Regret is the task's maximum less the best value so far. Its logarithm (base 10) is averaged over tasks, with standard
+errors; within an acquisition, over the tasks that all four optimizers have ended.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.acquisition.inner_optimizers import ACQUISITIONS, OPTIMIZERS, Files
+from benchmarks.acquisition.records import machine, read, table
+from benchmarks.acquisition.searches import POOL
+from benchmarks.acquisition.trials import NAMES
+
+PICTURE = Path(__file__).parents[2] / "docs" / "figures" / "acquisition-optimizers.png"
+LABELS = {"random": "random search", "direct": "DIRECT", "lbfgs": "GD (L-BFGS)", "adam": "SGD (Adam)"}
+COLOURS = {"random": "#999999", "direct": "#b8963e", "lbfgs": "#2c8a4b", "adam": "#d6348f"}
+SHADES = {"ei": "#3b6ea5", "ucb": "#c4603c", "pi": "#5a9367", "sr": "#8a6bb1", "es": "#4f9da6"}
+FREE, CLIMBING = ("random", "direct"), ("lbfgs", "adam")
+LEAST = 1e-8  # regret below this is as good as none
+PAPER = {  # table 2: mean and standard deviation of seconds
+    "random": {"ei": (23.9, 2.3), "ucb": (17.8, 1.6), "pi": (20.1, 1.9), "sr": (20.4, 1.9)},
+    "direct": {"ei": (19.8, 1.5), "ucb": (21.5, 1.9), "pi": (21.0, 1.7), "sr": (20.2, 1.5)},
+    "lbfgs": {"ei": (19.9, 9.0), "ucb": (18.2, 1.4), "pi": (17.6, 7.8), "sr": (13.7, 1.2)},
+    "adam": {"ei": (17.6, 9.2), "ucb": (13.6, 5.8), "pi": (15.6, 6.0), "sr": (15.4, 5.9)},
+}
+
+Curves = dict[str, dict[str, np.ndarray]]  # acquisition -> optimizer -> log10 regret (tasks, choices + 1)
+
+
+def summarise(files: Files, ending: str) -> None:
+    """Print and write both tables and the verdict, and draw figure 2."""
+    rows = read(files.trials)
+    if not rows:
+        raise SystemExit(f"{files.trials} has no trials yet: run without --draw first")
+    measured_on, folder = machine(files.trials), files.trials.parent
+    regrets = curves(rows, {int(row["task"]): float(row["maximum"]) for row in read(files.tasks)})
+    note = "seconds of a core per choice of a pool; the paper's, of about 20 s, in brackets"
+    table(folder / f"acquisition_table2{ending}.csv", f"Table 2: {note}", times(rows), measured_on)
+    if not regrets:
+        raise SystemExit("no acquisition has a task that all four optimizers have ended")
+    title = "Figure 2: log10 regret at the end, mean over tasks and standard error"
+    table(folder / f"acquisition_optimizers{ending}.csv", title, ends(regrets), measured_on)
+    print("\nExpected: both gradient methods end below random search and DIRECT.")
+    print(*(verdict(name, of) for name, of in regrets.items()), sep="\n")
+    draw(regrets, folder / "acquisition_optimizers_short.png" if ending else PICTURE)
+
+
+def curves(rows: list[dict[str, str]], maxima: Mapping[int, float]) -> Curves:
+    """Return the regrets of tasks that all optimizers have ended."""
+    best = {(row["acquisition"], row["optimizer"], int(row["task"])): _cells(row["best"]) for row in rows}
+    tops = {
+        task: max(top, *(each[-1] for (*_, other), each in best.items() if other == task))
+        for task, top in maxima.items()
+    }
+    found: Curves = {}
+    for name in ACQUISITIONS:
+        tasks = [task for task in sorted(maxima) if all((name, kind, task) in best for kind in OPTIMIZERS)]
+        if tasks:
+            found[name] = {
+                kind: np.log10(np.maximum([tops[task] - best[name, kind, task] for task in tasks], LEAST))
+                for kind in OPTIMIZERS
+            }
+    return found
+
+
+def times(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Return table 2."""
+    lines = []
+    for kind in OPTIMIZERS:
+        line = {"optimizer": LABELS[kind]}
+        for name in ACQUISITIONS:
+            of = [row for row in rows if (row["acquisition"], row["optimizer"]) == (name, kind)]
+            taken = np.concatenate([_cells(row["seconds"]) for row in of]) if of else np.array([np.nan])
+            mean, deviation = PAPER[kind].get(name, (np.nan, np.nan))
+            paper = f" ({mean:.1f} +- {deviation:.1f})" if name in PAPER[kind] else ""
+            line[NAMES[name]] = f"{taken.mean():.2f} +- {taken.std():.2f}{paper}" if of else "-"
+        lines.append(line)
+    return lines
+
+
+def ends(regrets: Curves) -> list[dict[str, str]]:
+    """Return the log10 regret that each pair ends at."""
+    lines = []
+    for name, of in regrets.items():
+        line = {"acquisition": NAMES[name], "tasks": str(len(of["random"])), "at the start": _mean(of["random"][:, 0])}
+        lines.append(line | {LABELS[kind]: _mean(of[kind][:, -1]) for kind in OPTIMIZERS})
+    return lines
+
+
+def verdict(name: str, of: Mapping[str, np.ndarray]) -> str:
+    """Say whether both gradient methods end below both others, with the differences that decide."""
+    final = {kind: values[:, -1] for kind, values in of.items()}
+    pairs = [(climbing, free) for climbing in CLIMBING for free in FREE]
+    failing = [pair for pair in pairs if not final[pair[0]].mean() < final[pair[1]].mean()]
+    closest = max(pairs, key=lambda pair: (final[pair[0]] - final[pair[1]]).mean())
+    said = "holds" if not failing else "DOES NOT HOLD"
+    shown = "; ".join(f"{LABELS[a]} less {LABELS[b]}: {_mean(final[a] - final[b])}" for a, b in failing or [closest])
+    return f"{NAMES[name]}: {said} ({'' if failing else 'closest: '}{shown}, paired over tasks)"
+
+
+def draw(regrets: Curves, path: Path) -> None:
+    """Draw each acquisition with its best optimizer, then the optimizers of each acquisition."""
+    from benchmarks.first_order.plots import panels, save
+
+    figure, axes = panels(2, 3, (12, 7))
+    flat = axes.ravel()
+    for name, of in regrets.items():
+        kind = min(of, key=lambda kind: of[kind][:, -1].mean())
+        _line(flat[0], of[kind], f"{NAMES[name]}, {LABELS[kind]}", SHADES[name])
+    flat[0].set_title("each acquisition with its best optimizer", fontsize=10.5)
+    for axis, (name, of) in zip(flat[1:], regrets.items(), strict=False):
+        for kind in OPTIMIZERS:
+            _line(axis, of[kind], LABELS[kind], COLOURS[kind])
+        axis.set_title(f"{NAMES[name]}, {len(of['random'])} tasks", fontsize=10.5)
+    used = flat[: 1 + len(regrets)]
+    bottom = min(axis.get_ylim()[0] for axis in used)
+    top = max(axis.get_ylim()[1] for axis in used)
+    for axis in used:
+        axis.set(xlabel="evaluations", ylim=(bottom, top))
+        axis.grid(alpha=0.25)
+        axis.legend(fontsize=8, frameon=False, loc="lower left")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("log$_{10}$ regret, mean and standard error")
+    for axis in flat[len(used) :]:
+        axis.set_axis_off()
+    path.parent.mkdir(exist_ok=True)
+    save(figure, path)
+
+
+def _line(axis: Any, values: np.ndarray, label: str, colour: str) -> None:
+    mean, error = values.mean(axis=0), _error(values)
+    evaluations = POOL * np.arange(1, len(mean) + 1)
+    axis.fill_between(evaluations, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
+    axis.plot(evaluations, mean, color=colour, linewidth=1.7, label=label)
+
+
+def _mean(values: np.ndarray) -> str:
+    return f"{values.mean():.2f} +- {float(_error(values)):.2f}"
+
+
+def _error(values: np.ndarray) -> np.ndarray:
+    return np.asarray(
+        values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.full_like(values[0], np.nan)
+    )
+
+
+def _cells(cell: str) -> np.ndarray:
+    return np.array(cell.split(), dtype=float)

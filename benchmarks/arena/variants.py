@@ -1,0 +1,52 @@
+"""Sonde's Gaussian process with one part changed, to see what each part is worth: ``sonde:gp/no-region`` and so on."""
+
+from collections.abc import Callable
+from typing import Any
+
+
+def variant(name: str) -> Any:
+    """Return the strategy of a variant's name."""
+    if name not in VARIANTS:
+        raise SystemExit(f"variants are {', '.join(VARIANTS)}, got {name!r}")
+    return VARIANTS[name]()
+
+
+def _gp(**options: Any) -> Any:
+    from sonde import GP
+
+    return GP(**options)
+
+
+def _with_forms(keep: Callable[[Any], bool]) -> Any:
+    from sonde.surrogates.chain import FORMS, Chain
+
+    strategy = _gp()
+    strategy._chain = Chain(tuple(form for form in FORMS if keep(form)))
+    return strategy
+
+
+def _everywhere() -> Any:
+    """Return the strategy without its trust region."""
+    import numpy as np
+
+    strategy = _gp()
+    bounded = strategy._box
+
+    def whole(*arguments: Any) -> Any:
+        box = bounded(*arguments)
+        return type(box)(np.zeros_like(box.low), np.ones_like(box.high), box.centres)
+
+    strategy._box = whole
+    return strategy
+
+
+VARIANTS: dict[str, Callable[[], Any]] = {
+    "map": lambda: _gp(hyperparameters="map"),
+    "draw": lambda: _gp(hyperparameters="draw"),
+    "slice": lambda: _gp(hyperparameters="slice"),
+    "no-log": lambda: _with_forms(lambda form: form.kappa is None),
+    "no-quadratic": lambda: _with_forms(lambda form: not form.quadratic),
+    "plain": lambda: _with_forms(lambda form: form.kappa is None and not form.quadratic),
+    "no-region": _everywhere,
+    "ucb": lambda: _gp(acquisition="ucb"),
+}

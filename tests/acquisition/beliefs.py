@@ -1,0 +1,35 @@
+"""Small problems for acquisition functions, and checks that all of them pass."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from tests.surrogates.models import numeric_gradient, units_of
+
+from sonde.acquisition.port import Acquisition
+from sonde.surrogates.covariance import Covariance
+from sonde.surrogates.features import Features
+from sonde.surrogates.gp import Posterior
+
+Array = NDArray[np.float64]
+
+PLANE = Features((0, 0))
+MIXED = Features((0, 3))
+NONE = np.empty((0, 2))
+BEST = 0.5
+
+
+def belief_of(features: Features = PLANE, *, noise: float = 1e-3, count: int = 6, quadratic: bool = False) -> Posterior:
+    """A model of a few values whose posterior is uncertain enough for every utility to have something to say."""
+    theta = np.log([0.2, 0.35, 1.2, noise, *[0.2] * quadratic])
+    y = np.random.default_rng(5).normal(size=count)
+    return Posterior.of(Covariance(features.groups, theta, quadratic), features(units_of(features, count)), y)
+
+
+def check_slopes(acquisition: Acquisition, pools: Array, *, step: float = 1e-6, tolerance: float = 1e-5) -> None:
+    """Values agree with ``values``; gradients with finite differences."""
+    values, slopes = acquisition.slopes(pools)
+    np.testing.assert_allclose(values, acquisition.values(pools), rtol=1e-10, atol=1e-12)
+    assert slopes.shape == pools.shape
+    expected = numeric_gradient(lambda at: float(acquisition.values(at).sum()), pools, step)
+    np.testing.assert_allclose(slopes, expected, rtol=tolerance, atol=tolerance * np.max(np.abs(expected)))

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.space.spaces import examples
+from tests.surrogates.models import MIXED, covariance_of, numeric_gradient, units_of
+
+from sonde.space import Categorical, Float, Space
+from sonde.surrogates.features import Features
+
+
+def test_numbers_are_centred() -> None:
+    units = units_of(Features((0, 0, 0)), 5)
+    np.testing.assert_array_equal(Features((0, 0, 0))(units), units - 0.5)
+    np.testing.assert_array_equal(Features((0, 4))(np.array([[0.0, 0.1], [1.0, 0.1]]))[:, 0], [-0.5, 0.5])
+
+
+@examples(25)
+@given(choices=st.lists(st.integers(1, 6), min_size=1, max_size=5), data=st.data())
+def test_squared_distances_count_differing_categories(choices: list[int], data: st.DataObject) -> None:
+    features = Features(tuple(choices))
+    one, other = (np.array([data.draw(st.integers(0, count - 1)) for count in choices]) for _ in range(2))
+    x = features((np.stack([one, other]) + 0.5) / choices)
+    assert np.sum((x[0] - x[1]) ** 2) == pytest.approx(np.sum(one != other), abs=1e-15)
+    for k in range(len(choices)):
+        own = features.groups == k
+        assert np.sum((x[0, own] - x[1, own]) ** 2) == pytest.approx(float(one[k] != other[k]), abs=1e-15)
+
+
+def test_any_unit_of_a_stretch_is_its_category() -> None:
+    features = Features((3,))
+    x = features(np.array([[0.0], [0.33], [0.34], [0.66], [0.67], [1.0]]))
+    np.testing.assert_array_equal(x.argmax(axis=1), [0, 0, 1, 1, 2, 2])
+
+
+def test_columns_belong_to_parameters() -> None:
+    np.testing.assert_array_equal(MIXED.groups, [0, 1, 1, 1, 2, 3])
+    np.testing.assert_array_equal(MIXED.ordered, [True, False, False, False, True, False])
+    assert MIXED(units_of(MIXED, (2, 3))).shape == (2, 3, 6)
+
+
+def test_slopes_are_pulled_back_to_the_numbers_alone() -> None:
+    units = units_of(MIXED, (2, 3))
+    weights = np.random.default_rng(0).normal(size=(2, 3, 6))
+    pulled = MIXED.pull(weights * np.cos(MIXED(units)))
+    expected = numeric_gradient(lambda at: float(np.sum(weights * np.sin(MIXED(at)))), units)
+    np.testing.assert_allclose(pulled, expected, atol=1e-8)
+    assert np.all(pulled[..., [1, 3]] == 0)
+    assert np.all(pulled[..., [0, 2]] != 0)
+
+
+def test_an_inactive_parameter_does_not_matter_among_configurations_without_it() -> None:
+    space = Space(
+        kind=Categorical(["a", "b", "c"]), x=Float(0, 1),
+        deep=Float(0, 1, when={"kind": "b"}), way=Categorical(["u", "v", "w"], when={"kind": "b"}),
+    )  # fmt: skip
+    features = Features((3, 0, 0, 3))
+    without = [{"kind": kind, "x": x} for kind, x in [("a", 0.1), ("c", 0.8), ("a", 0.5)]]
+    with_it = {"kind": "b", "x": 0.3, "deep": 0.9, "way": "u"}
+    units, active = space.codec.encode(np.array([space.row(each) for each in [*without, with_it]]))
+    assert not active[:3, 2:].any()
+    x = features(units)
+    idle = np.isin(features.groups, [2, 3])
+    np.testing.assert_array_equal(x[:3, idle], np.broadcast_to(x[0, idle], (3, idle.sum())))
+
+    covariance = covariance_of(features)
+    other = replace(
+        covariance, theta=covariance.theta + np.array([0, 0, 0.7, -0.4, 0, 0])
+    )  # other lengthscales of the two
+    one, two = covariance.cross(x, x).values, other.cross(x, x).values
+    np.testing.assert_allclose(one[:3, :3], two[:3, :3], rtol=1e-14)
+    assert np.all(np.abs(one[3, :3] - two[3, :3]) > 1e-3)
