@@ -4,8 +4,8 @@
     python -m benchmarks.acquisition.inner_optimizers --full --draw
 
 Functions of 8 variables drawn from the prior that the model holds; pools of 8 points, from 8 random observations to
-256; 16 tasks; each acquisition with each of four inner optimizers. Without ``--full``, 4 tasks of 96 evaluations and
-half the time: minutes on one core.
+256; 16 tasks; each acquisition with each of four inner optimizers, and a control (``searches``). Without ``--full``,
+4 tasks of 96 evaluations and half the time: minutes on one core.
 
 A choice takes about 0.3 s here (q-ES 0.6 s) where the paper's takes 20 s: random search gets 2^12 pools, not 2^15, and
 the others what they do in its time. Rows are added as trials end, task after task, q-ES last; run it again and it goes
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from benchmarks.machine import use_one_core
 
 RESULTS = Path(__file__).parents[1] / "results"
-ACQUISITIONS, OPTIMIZERS = ("ei", "ucb", "pi", "sr", "es"), ("random", "direct", "lbfgs", "adam")
+ACQUISITIONS, OPTIMIZERS = ("ei", "ucb", "pi", "sr", "es"), ("random", "direct", "lbfgs", "adam", "nearby")
 
 
 class Files(NamedTuple):

@@ -1,10 +1,13 @@
-"""Four ways to maximise an acquisition over pools, each with a budget in a unit of its own.
+"""Ways to maximise an acquisition over pools, each with a budget in a unit of its own.
 
 random: uniform pools. direct: evaluations of one pool each (more: SciPy ends its round). lbfgs ("GD"): iterations on
-fixed base samples. adam ("SGD"): steps with 64 fresh base samples each. The last two climb from 32 starts sampled in
-proportion to the acquisition; the best end, on the fixed samples, is the choice.
+fixed base samples. adam ("SGD"): steps with 64 fresh base samples each. The last two climb from 32 starts (q-ES, which
+costs many times what the others do: 8) sampled in proportion to the acquisition; the best end, on the fixed samples, is
+the choice.
 
-q-ES costs many times what the others do, and climbs from 8.
+The paper does not say how it samples starts. Later in a run q-EI and q-PI of uniform pools are zero to the last, with
+zero gradient, and no ascent begins. So half of the candidates are uniform pools and half are points around the best
+ones seen. ``nearby``, a control that the paper does not have, searches the same mixture without gradients.
 
 Symbols: q points to a pool, d dimensions, B pools; a pool is (q, d), or flat (q d,) where an optimizer wants a vector.
 """
@@ -21,58 +24,85 @@ from sonde.optimizers import adam, choose_starts, direct, lbfgs
 
 POOL = 8  # q
 FRESH = 64  # base samples of a step of Adam
+TOLERANCE = 1e-9  # gain of a step of L-BFGS that counts: late in a run all of q-EI is 1e-3
 BLOCK = 64  # pools at a time: what fits in the cache
 LOW, HIGH = np.zeros(POOL * DIMENSION), np.ones(POOL * DIMENSION)
 
 Acquisition = MonteCarlo | Entropy
-Search = Callable[[Acquisition, int, np.random.Generator], np.ndarray]
+Search = Callable[[Acquisition, np.ndarray, int, np.random.Generator], np.ndarray]
 
 
-def by_random(acquisition: Acquisition, budget: int, rng: np.random.Generator) -> np.ndarray:
+def around(best: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return points (count, d) around the best ones (m, d), at distances from 0.003 to 0.3 to a coordinate."""
+    scales = 10 ** rng.uniform(-2.5, -0.5, size=(count, 1))
+    return np.clip(best[rng.integers(len(best), size=count)] + scales * rng.normal(size=(count, DIMENSION)), 0, 1)
+
+
+def by_random(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.random.Generator) -> np.ndarray:
     """Return the best of ``budget`` uniform pools."""
-    pools, values = _uniform(acquisition, budget, rng)
-    return pools[np.argmax(values)]
+    pools = rng.random((budget, POOL, DIMENSION))
+    return pools[np.argmax(_values(acquisition, pools))]
 
 
-def by_direct(acquisition: Acquisition, budget: int, rng: np.random.Generator) -> np.ndarray:
+def by_nearby(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the best of ``budget`` pools, half of them uniform and half around the best points."""
+    pools = _mixture(best, budget, rng)
+    return pools[np.argmax(_values(acquisition, pools))]
+
+
+def by_direct(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.random.Generator) -> np.ndarray:
     """Return the best pool of about ``budget`` evaluations of dividing rectangles."""
     found = direct(lambda flat: acquisition.values(flat.reshape(-1, POOL, DIMENSION)), LOW, HIGH, evaluations=budget)
     return found.reshape(POOL, DIMENSION)
 
 
-def by_lbfgs(acquisition: Acquisition, budget: int, rng: np.random.Generator) -> np.ndarray:
+def by_lbfgs(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.random.Generator) -> np.ndarray:
     """Return the best end of ``budget`` iterations on fixed base samples."""
-    starts = _starts(acquisition, rng)
-    ends, values = lbfgs(lambda flat: _slopes(acquisition, flat), starts, LOW, HIGH, iterations=budget)
+    starts = _starts(acquisition, best, rng)
+    ends, values = lbfgs(
+        lambda flat: _slopes(acquisition, flat), starts, LOW, HIGH, iterations=budget, tolerance=TOLERANCE
+    )
     return ends[np.argmax(values)].reshape(POOL, DIMENSION)
 
 
-def by_adam(acquisition: Acquisition, budget: int, rng: np.random.Generator) -> np.ndarray:
+def by_adam(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.random.Generator) -> np.ndarray:
     """Return the best end of ``budget`` steps, each with base samples of its own."""
     small = replace(acquisition, samples=FRESH) if isinstance(acquisition, MonteCarlo) else acquisition
-    starts = _starts(acquisition, rng)
+    starts = _starts(acquisition, best, rng)
     ends = adam(lambda step, flat: _slopes(small.fresh(step), flat), starts, LOW, HIGH, steps=budget)
     pools = ends.reshape(-1, POOL, DIMENSION)
     return pools[np.argmax(acquisition.values(pools))]
 
 
-SEARCHES: dict[str, Search] = {"random": by_random, "direct": by_direct, "lbfgs": by_lbfgs, "adam": by_adam}
+SEARCHES: dict[str, Search] = {
+    "random": by_random,
+    "direct": by_direct,
+    "lbfgs": by_lbfgs,
+    "adam": by_adam,
+    "nearby": by_nearby,
+}
 
 
-def _starts(acquisition: Acquisition, rng: np.random.Generator) -> np.ndarray:
+def _starts(acquisition: Acquisition, best: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return starts (B, q d) in proportion to the acquisition; to its exponential where it may be negative."""
     plain = isinstance(acquisition, MonteCarlo)
     count, candidates = (32, 256) if plain else (8, 64)
     positive = plain and not acquisition.utility.signed
-    pools, values = _uniform(acquisition, candidates, rng)
+    pools = _mixture(best, candidates, rng)
+    values = _values(acquisition, pools)
     with np.errstate(divide="ignore"):
         scores = np.log(np.maximum(values, 0.0)) if positive else values
     return pools[choose_starts(scores, count, rng, log=positive)].reshape(-1, POOL * DIMENSION)
 
 
-def _uniform(acquisition: Acquisition, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _mixture(best: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
     pools = rng.random((count, POOL, DIMENSION))
-    return pools, np.concatenate([acquisition.values(pools[i : i + BLOCK]) for i in range(0, count, BLOCK)])
+    pools[::2] = around(best, POOL * len(pools[::2]), rng).reshape(-1, POOL, DIMENSION)
+    return pools
+
+
+def _values(acquisition: Acquisition, pools: np.ndarray) -> np.ndarray:
+    return np.concatenate([acquisition.values(pools[i : i + BLOCK]) for i in range(0, len(pools), BLOCK)])
 
 
 def _slopes(acquisition: Acquisition, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
 """Tables and picture of the trials there are: regret over evaluations, and seconds per choice beside the paper's.
 
 Regret is the task's maximum less the best value so far. Its logarithm (base 10) is averaged over tasks, with standard
-errors; within an acquisition, over the tasks that all four optimizers have ended.
+errors; within an acquisition, over the tasks that all optimizers have ended.
 """
 
 from collections.abc import Mapping
@@ -16,8 +16,14 @@ from benchmarks.acquisition.searches import POOL
 from benchmarks.acquisition.trials import NAMES
 
 PICTURE = Path(__file__).parents[2] / "docs" / "figures" / "acquisition-optimizers.png"
-LABELS = {"random": "random search", "direct": "DIRECT", "lbfgs": "GD (L-BFGS)", "adam": "SGD (Adam)"}
-COLOURS = {"random": "#999999", "direct": "#b8963e", "lbfgs": "#2c8a4b", "adam": "#d6348f"}
+LABELS = {
+    "random": "random search",
+    "direct": "DIRECT",
+    "lbfgs": "GD (L-BFGS)",
+    "adam": "SGD (Adam)",
+    "nearby": "control: nearby",
+}
+COLOURS = {"random": "#999999", "direct": "#b8963e", "lbfgs": "#2c8a4b", "adam": "#d6348f", "nearby": "#555555"}
 SHADES = {"ei": "#3b6ea5", "ucb": "#c4603c", "pi": "#5a9367", "sr": "#8a6bb1", "es": "#4f9da6"}
 FREE, CLIMBING = ("random", "direct"), ("lbfgs", "adam")
 LEAST = 1e-8  # regret below this is as good as none
@@ -26,6 +32,7 @@ PAPER = {  # table 2: mean and standard deviation of seconds
     "direct": {"ei": (19.8, 1.5), "ucb": (21.5, 1.9), "pi": (21.0, 1.7), "sr": (20.2, 1.5)},
     "lbfgs": {"ei": (19.9, 9.0), "ucb": (18.2, 1.4), "pi": (17.6, 7.8), "sr": (13.7, 1.2)},
     "adam": {"ei": (17.6, 9.2), "ucb": (13.6, 5.8), "pi": (15.6, 6.0), "sr": (15.4, 5.9)},
+    "nearby": {},
 }
 
 Curves = dict[str, dict[str, np.ndarray]]  # acquisition -> optimizer -> log10 regret (tasks, choices + 1)
@@ -41,7 +48,7 @@ def summarise(files: Files, ending: str) -> None:
     note = "seconds of a core per choice of a pool; the paper's, of about 20 s, in brackets"
     table(folder / f"acquisition_table2{ending}.csv", f"Table 2: {note}", times(rows), measured_on)
     if not regrets:
-        raise SystemExit("no acquisition has a task that all four optimizers have ended")
+        raise SystemExit("no acquisition has a task that all optimizers have ended")
     title = "Figure 2: log10 regret at the end, mean over tasks and standard error"
     table(folder / f"acquisition_optimizers{ending}.csv", title, ends(regrets), measured_on)
     print("\nExpected: both gradient methods end below random search and DIRECT.")
@@ -92,14 +99,15 @@ def ends(regrets: Curves) -> list[dict[str, str]]:
 
 
 def verdict(name: str, of: Mapping[str, np.ndarray]) -> str:
-    """Say whether both gradient methods end below both others, with the differences that decide."""
+    """Say whether both gradient methods end below both others, by how much at least, and how the control did."""
     final = {kind: values[:, -1] for kind, values in of.items()}
     pairs = [(climbing, free) for climbing in CLIMBING for free in FREE]
     failing = [pair for pair in pairs if not final[pair[0]].mean() < final[pair[1]].mean()]
     closest = max(pairs, key=lambda pair: (final[pair[0]] - final[pair[1]]).mean())
-    said = "holds" if not failing else "DOES NOT HOLD"
-    shown = "; ".join(f"{LABELS[a]} less {LABELS[b]}: {_mean(final[a] - final[b])}" for a, b in failing or [closest])
-    return f"{NAMES[name]}: {said} ({'' if failing else 'closest: '}{shown}, paired over tasks)"
+    lines = [f"{NAMES[name]}: {'DOES NOT HOLD' if failing else 'holds'}"]
+    for a, b in [*(failing or [closest]), *((climbing, "nearby") for climbing in CLIMBING)]:
+        lines.append(f"    {LABELS[a]} less {LABELS[b]}: {_mean(final[a] - final[b])}, paired over tasks")
+    return "\n".join(lines)
 
 
 def draw(regrets: Curves, path: Path) -> None:
@@ -109,12 +117,12 @@ def draw(regrets: Curves, path: Path) -> None:
     figure, axes = panels(2, 3, (12, 7))
     flat = axes.ravel()
     for name, of in regrets.items():
-        kind = min(of, key=lambda kind: of[kind][:, -1].mean())
+        kind = min(OPTIMIZERS[:4], key=lambda kind: of[kind][:, -1].mean())
         _line(flat[0], of[kind], f"{NAMES[name]}, {LABELS[kind]}", SHADES[name])
     flat[0].set_title("each acquisition with its best optimizer", fontsize=10.5)
     for axis, (name, of) in zip(flat[1:], regrets.items(), strict=False):
         for kind in OPTIMIZERS:
-            _line(axis, of[kind], LABELS[kind], COLOURS[kind])
+            _line(axis, of[kind], LABELS[kind], COLOURS[kind], ":" if kind == "nearby" else "-")
         axis.set_title(f"{NAMES[name]}, {len(of['random'])} tasks", fontsize=10.5)
     used = flat[: 1 + len(regrets)]
     bottom = min(axis.get_ylim()[0] for axis in used)
@@ -131,11 +139,12 @@ def draw(regrets: Curves, path: Path) -> None:
     save(figure, path)
 
 
-def _line(axis: Any, values: np.ndarray, label: str, colour: str) -> None:
+def _line(axis: Any, values: np.ndarray, label: str, colour: str, style: str = "-") -> None:
     mean, error = values.mean(axis=0), _error(values)
     evaluations = POOL * np.arange(1, len(mean) + 1)
-    axis.fill_between(evaluations, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
-    axis.plot(evaluations, mean, color=colour, linewidth=1.7, label=label)
+    if style == "-":
+        axis.fill_between(evaluations, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
+    axis.plot(evaluations, mean, style, color=colour, linewidth=1.7, label=label)
 
 
 def _mean(values: np.ndarray) -> str:

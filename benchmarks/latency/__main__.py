@@ -1,6 +1,6 @@
 """Run the parts and draw them.
 
-    python -m benchmarks.latency                       # all, on the first core: about a quarter of an hour
+    python -m benchmarks.latency                       # all, on the first core: about 20 minutes
     python -m benchmarks.latency --core 1 --parts 1,3  # some, on another core
     python -m benchmarks.latency --threads 2           # with two cores; tables and picture of their own
     python -m benchmarks.latency --short               # minutes, smaller sizes; tables and picture of their own

@@ -9,6 +9,9 @@ from tests.surrogates.models import MIXED, NUMBERS, units_of
 from sonde.surrogates import chain as module
 from sonde.surrogates.chain import FORMS, Chain, Data, Form, checkpoint
 from sonde.surrogates.features import Features
+from sonde.surrogates.fitting import fit, log_posterior, noisy_guess
+from sonde.surrogates.outputs import Scale
+from sonde.surrogates.priors import default_prior
 
 PLAIN = (Form(None, False),)
 BOTH = (Form(None, False), Form(0.1, True))
@@ -48,6 +51,30 @@ def test_a_chain_that_grew_is_one_that_was_opened(features: Features) -> None:
     for count in (2, 7, 8, 11, 12, 15, 24, 26):
         opened = Chain(BOTH).fit(features, data.first(count))
         assert same(opened, steps[count]), count
+
+
+def test_without_following_it_is_the_last_checkpoint() -> None:
+    data, chain = history(NUMBERS, 15), Chain(BOTH)
+    last = chain.fit(NUMBERS, data.first(12))
+    assert chain.fit(NUMBERS, data, follow=False) is last
+    assert not same(chain.fit(NUMBERS, data), last)
+    few = chain.fit(NUMBERS, data.first(5), follow=False)
+    assert same(few, chain.fit(NUMBERS, data.first(5)))
+
+
+def test_noise_that_looked_like_signal_is_found_out() -> None:
+    """The first values lie on a line; a climb from their fit, without noise, would stay there."""
+    rng = np.random.default_rng(0)
+    units = rng.random((32, 1))
+    values = np.where(np.arange(32) < 8, units[:, 0], rng.normal(size=32))
+    line, data = Features((0,)), Data(units, values, np.full(32, np.nan))
+    fitted = Chain(PLAIN).fit(line, data)
+    x, y = line(units), Scale.of(values)(values)
+    starts = [None, noisy_guess(line.groups).theta]
+    others = [fit(line.groups, x, y, np.zeros(32), start=start)[1] for start in starts]
+    got = log_posterior(fitted.covariance, default_prior(1), x, y, np.zeros(32))[0]
+    assert got > max(others) - 0.05
+    assert fitted.covariance.noise > 0.1
 
 
 def test_long_histories_are_thinned_and_followed_less(monkeypatch: pytest.MonkeyPatch) -> None:

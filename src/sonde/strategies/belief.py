@@ -21,7 +21,9 @@ from sonde.trials import History
 Array = NDArray[np.float64]
 
 FANTASIES = 64
+SURE = 1e-9  # noise variance of a fantasy
 DRAWS = {"draw": 1, "slice": 10}  # how many hyperparameters are drawn
+WHOLE = 100  # up to so many values a draw is of all hyperparameters; beyond, where it is dearer, of a share of them
 ANY = Key(0, 0)
 _DRAW = 12  # purpose of the key's stream
 
@@ -56,7 +58,7 @@ def believe(space: Space, history: History, chain: Chain, *, hyperparameters: st
     covariances = [fitted.covariance]
     if draw:
         thetas = sample(fitted.covariance, x, y, noise, count=DRAWS[hyperparameters], rng=key.rng(_DRAW),
-                        sweeps=2 if len(y) <= 64 else 1)  # fmt: skip
+                        share=min(1.0, WHOLE / len(y)))  # fmt: skip
         covariances = [replace(fitted.covariance, theta=theta) for theta in thetas]
     posteriors = tuple(Posterior.of(each, x, y, noise) for each in covariances)
     usable = history.violations[done.numbers] <= 0
@@ -105,10 +107,13 @@ class Fantasies:
         return cls(posterior, np.array([best]), base_samples(FANTASIES, room, seed) if room else np.empty((1, 0)))
 
     def add(self, x: Array) -> None:
-        """Condition on the outcomes of a point with features (p,), the next row of L z."""
+        """Condition on the outcomes of a point with features (p,), the next row of L z.
+
+        They are values of the function itself, without noise: improvement is a question of those.
+        """
         belief = self.posterior.marginals(x[None])
         outcomes = belief.mean[0] + np.sqrt(belief.variance) * self.base[:, self._used]
-        self.posterior = self.posterior.condition(x[None], outcomes[None])
+        self.posterior = self.posterior.condition(x[None], outcomes[None], SURE - self.posterior.covariance.noise)
         self.best = np.maximum(self.best, outcomes)
         self._used += 1
 

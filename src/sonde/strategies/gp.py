@@ -51,9 +51,13 @@ class Aim:
         if best is None or not needs_fantasies(acquisition):
             return
         self.fantasies = [Fantasies.of(posterior, best, room, seed) for posterior in self.belief.posteriors]
-        for point in self.belief.features(pending):
-            for each in self.fantasies:
-                each.add(point)
+        for point in pending:
+            self.add(point)
+
+    def add(self, point: Array) -> None:
+        """Condition on outcomes of one more point under way, (d,)."""
+        for each in self.fantasies:
+            each.add(self.belief.features(point))
 
 
 class GP(Strategy):
@@ -72,14 +76,15 @@ class GP(Strategy):
     search
         How the acquisition is searched: ``"lbfgs"``, ``"adam"``, ``"direct"`` or ``"random"``.
     hyperparameters
-        The most probable ones (``"map"``), or an average over draws of them (``"slice"``).
+        Drawn from their posterior anew for each suggestion (``"draw"``), the most probable ones (``"map"``), or an
+        average over ten draws (``"slice"``).
     """
 
     name = "gp"
 
     def __init__(
         self, acquisition: str | Utility | Callable[..., Any] = "log_ei", *, batch: str = "greedy",
-        search: str = "lbfgs", hyperparameters: str = "map",
+        search: str = "lbfgs", hyperparameters: str = "draw",
     ) -> None:  # fmt: skip
         self.acquisition = check_acquisition(acquisition)
         self.batch = _one_of(batch, "batch", BATCHES)
@@ -108,28 +113,29 @@ class GP(Strategy):
         return novel_rows(space, history, points, key)
 
     def _aims(self, space: Space, history: History, field: Field, count: int, key: Key) -> list[Aim]:
-        """Return what to do in turn: look around the best point; and, where that stalls, elsewhere too."""
-        done = history.completed.numbers
-        values = np.where(history.violations[done] <= 0, history.values[done], np.inf)
-        patience = max(4, len(space)) * (len(history.pending) + count)
-        progress = follow(values, first_count(space), patience)
-        believed = believe(space, history, self._chain, hyperparameters=self.hyperparameters, key=key)
-        best = believed.incumbents[0]
-        near = Aim(believed, Box(*box_around(best, progress.side, field.free), best[None]))
-        near.imagine(history.pending.units, count, key.seed, self.acquisition)
-        if progress.stalled < STALLED * (len(history.pending) + count):
-            return [near]
-        drawn = believe(space, history, self._chain, hyperparameters=EXPLORING[self.hyperparameters], key=key)
-        far = Aim(drawn, Box(np.zeros(len(space)), np.ones(len(space)), drawn.incumbents, shunned=best))
-        far.imagine(history.pending.units, count, key.seed, self.acquisition)
-        return [near, far]
+        """Return an aim for each point: around the best one; where that stalls, elsewhere every other time."""
+        at_once = len(history.pending) + count
+        progress = follow(_feasible_values(history), first_count(space), patience=max(4, len(space)) * at_once)
+        stalled = progress.stalled >= STALLED * at_once
+        exploring = [stalled and key.at(offset).number % 2 == 1 for offset in range(count)]
+        made = {far: self._aim(space, history, field, progress.side, far, key) for far in set(exploring)}
+        for aim in made.values():
+            aim.imagine(history.pending.units, count, key.seed, self.acquisition)
+        return [made[far] for far in exploring]
+
+    def _aim(self, space: Space, history: History, field: Field, side: float, far: bool, key: Key) -> Aim:
+        hyperparameters = EXPLORING[self.hyperparameters] if far else self.hyperparameters
+        belief = believe(space, history, self._chain, hyperparameters=hyperparameters, key=key)
+        best = belief.incumbents[0]
+        if far:
+            return Aim(belief, Box(np.zeros(len(space)), np.ones(len(space)), belief.incumbents, shunned=best))
+        return Aim(belief, Box(*box_around(best, side, field.free), best[None]))
 
     def _greedy(self, aims: list[Aim], field: Field, pending: Array, count: int, key: Key) -> Array:
-        """Choose one point after the other, each with those before it under way, by each aim in turn."""
+        """Choose a point for each aim, each with those before it under way."""
         chosen: list[Array] = []
         for offset in range(count):
-            turn = key.at(offset)
-            aim = aims[turn.number % len(aims)]
+            turn, aim = key.at(offset), aims[offset]
             under_way = np.concatenate([pending, np.array(chosen).reshape(-1, pending.shape[1])])
             net = candidates(field, aim.box, turn) if self.acquisition == "es" else pending
             one = acquire(self.acquisition, aim.belief, under_way, aim.fantasies, net, size=1, seed=key.seed)
@@ -138,8 +144,8 @@ class GP(Strategy):
                 break
             chosen.append(point)
             field.take(point)
-            for each in (fantasy for aim in aims for fantasy in aim.fantasies if offset + 1 < count):
-                each.add(aim.belief.features(point))
+            for each in {id(later): later for later in aims[offset + 1 :]}.values():
+                each.add(point)
         return np.array(chosen).reshape(-1, pending.shape[1])
 
     def _search(self, acquisition: Acquisition, field: Field, box: Box, key: Key) -> Array | None:
@@ -167,6 +173,12 @@ class GP(Strategy):
             f"models {len(belief.values)} values, {scale}, by a Gaussian process and maximises {name}; "
             f"the values depend most on {', '.join(names)}"
         )
+
+
+def _feasible_values(history: History) -> Array:
+    """Return the values of completed trials, infinite where they break a measured constraint."""
+    done = history.completed.numbers
+    return np.where(history.violations[done] <= 0, history.values[done], np.inf)
 
 
 def _distinct(pool: Array, spare: Array, field: Field) -> Array:

@@ -32,7 +32,10 @@ def follow(values: Array, first: int, patience: int) -> Progress:
     ``patience`` is how many trials in a row may fail to improve before the region is halved.
     """
     best = np.minimum.accumulate(values)
-    margin = GAIN * (float(np.median(values)) - float(best[-1])) if np.isfinite(values).all() else 0.0
+    margin = 0.0
+    if np.isfinite(values).all():
+        values, best = values / 4, best / 4  # the difference of huge numbers is infinite
+        margin = GAIN * float(np.median(values) - best[-1])
     side, successes, failures, stalled = START, 0, 0, 0
     for improved in (values[first:] < best[first - 1 : -1] - margin).tolist():
         successes, failures, stalled = (successes + 1, 0, 0) if improved else (0, failures + 1, stalled + 1)

@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 CANDIDATES = 512
 STARTS = 6
 ROUNDS = 20  # of moves on the lattice
+TOLERANCE = 1e-5  # of a climb: a gain of the logarithm that is worth no step
 FAR = 0.1  # from a shunned point, in units of the cube
 _CANDIDATES, _STARTS = 5, 6  # purposes of the key's streams
 
@@ -105,7 +106,7 @@ def slide(acquisition: Acquisition, field: Field, box: Box, pools: Array) -> Arr
         value, slope = acquisition.slopes(flat.reshape(-1, size, width))
         return value, slope.reshape(flat.shape)
 
-    reached, _ = lbfgs(function, pools.reshape(count, -1), low, high)
+    reached, _ = lbfgs(function, pools.reshape(count, -1), low, high, tolerance=TOLERANCE if acquisition.log else 0.0)
     return back_inside(field, points, field.snap(reached.reshape(-1, width))[0]).reshape(pools.shape)
 
 

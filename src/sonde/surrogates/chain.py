@@ -99,7 +99,7 @@ class Chain:
 
     def _at(self, features: Features, data: Data, count: int) -> Fit:
         data = data.first(count)
-        key = data.digest()
+        key = data.digest() + repr(features).encode()
         if key not in self._known:
             before = checkpoint(count - 1)
             start = self._at(features, data, before).covariance if before else None

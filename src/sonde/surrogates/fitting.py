@@ -57,9 +57,19 @@ def fit(
 
 
 def sample(
-    covariance: Covariance, x: Array, y: Array, noise: Array, *, count: int, rng: np.random.Generator, sweeps: int = 1
+    covariance: Covariance,
+    x: Array,
+    y: Array,
+    noise: Array,
+    *,
+    count: int,
+    rng: np.random.Generator,
+    share: float = 1.0,
 ) -> Array:
-    """Return ``count`` draws of theta (count, D) from its posterior by slice sampling, from the fitted one on."""
+    """Return ``count`` draws of theta (count, D) from its posterior by slice sampling, from the fitted one on.
+
+    Each differs from the one before in a random ``share`` of the coordinates.
+    """
     prior = default_prior(covariance.size, quadratic=covariance.quadratic)
 
     def log_density(theta: Array) -> float:
@@ -68,4 +78,4 @@ def sample(
         changed = replace(covariance, theta=theta)
         return log_likelihood(changed, x, y, noise) + prior.log_density(theta)[0]
 
-    return slice_sample(log_density, prior.clip(covariance.theta), count=count, rng=rng, sweeps=sweeps)
+    return slice_sample(log_density, prior.clip(covariance.theta), count=count, rng=rng, share=share)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -14,14 +15,14 @@ STEPS = 8  # how far a slice is stepped out at most, in widths
 
 def slice_sample(
     log_density: Callable[[Array], float], start: Array, *, count: int, rng: np.random.Generator, width: float = 1.0,
-    sweeps: int = 1,
+    sweeps: int = 1, share: float = 1.0,
 ) -> Array:  # fmt: skip
-    """Return ``count`` states of the chain from ``start``, (count, D), ``sweeps`` of all coordinates apart."""
+    """Return ``count`` states of the chain from ``start``, (count, D), ``sweeps`` over a ``share`` of D apart."""
     point, level = start.copy(), log_density(start)
     states = []
     for _ in range(count):
         for _ in range(sweeps):
-            for axis in range(len(point)):
+            for axis in rng.permutation(len(point))[: math.ceil(share * len(point))].tolist():
                 point, level = _move(log_density, point, level, axis, width, rng)
         states.append(point)
     return np.array(states)
