@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sonde.optimizers import choose_starts, lbfgs
+from sonde.optimizers import bfgs, choose_starts
 from sonde.sampling import sobol
 from sonde.surrogates.covariance import CONSTANT, Covariance
 from sonde.surrogates.features import Features
@@ -69,7 +69,7 @@ def maximum(function: Draw) -> float:
     starts = points[choose_starts(values, STARTS, np.random.default_rng(0))]
     zeros, ones = np.zeros(DIMENSION), np.ones(DIMENSION)
     tops = [
-        lbfgs(function.slopes, starts[i : i + 64], zeros, ones, iterations=200, tolerance=1e-9)[1]
+        bfgs(function.slopes, starts[i : i + 64], zeros, ones, calls=400, tolerance=1e-9)[1]
         for i in range(0, STARTS, 64)
     ]
     return float(np.max(tops))

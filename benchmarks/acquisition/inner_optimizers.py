@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from benchmarks.machine import use_one_core
 
 RESULTS = Path(__file__).parents[1] / "results"
-ACQUISITIONS, OPTIMIZERS = ("ei", "ucb", "pi", "sr", "es"), ("random", "direct", "lbfgs", "adam", "nearby")
+ACQUISITIONS, OPTIMIZERS = ("ei", "ucb", "pi", "sr", "es"), ("random", "direct", "bfgs", "adam", "nearby")
 
 
 class Files(NamedTuple):

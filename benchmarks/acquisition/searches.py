@@ -1,7 +1,7 @@
 """Ways to maximise an acquisition over pools, each with a budget in a unit of its own.
 
-random: uniform pools. direct: evaluations of one pool each (more: SciPy ends its round). lbfgs ("GD"): iterations on
-fixed base samples. adam ("SGD"): steps with 64 fresh base samples each. The last two climb from 32 starts (q-ES, which
+random: uniform pools. direct: evaluations of one pool each (more: SciPy ends its round). bfgs ("GD"): calls on
+fixed base samples (the paper: L-BFGS-B; here with a dense inverse Hessian, all starts in step). adam ("SGD"): steps with 64 fresh base samples each. The last two climb from 32 starts (q-ES, which
 costs many times what the others do: 8) sampled in proportion to the acquisition; the best end, on the fixed samples, is
 the choice.
 
@@ -20,11 +20,11 @@ import numpy as np
 from benchmarks.acquisition.draws import DIMENSION
 from sonde.acquisition.entropy import Entropy
 from sonde.acquisition.montecarlo import MonteCarlo
-from sonde.optimizers import adam, choose_starts, direct, lbfgs
+from sonde.optimizers import adam, bfgs, choose_starts, direct
 
 POOL = 8  # q
 FRESH = 64  # base samples of a step of Adam
-TOLERANCE = 1e-9  # gain of a step of L-BFGS that counts: late in a run all of q-EI is 1e-3
+TOLERANCE = 1e-9  # gain of a step of BFGS that counts: late in a run all of q-EI is 1e-3
 BLOCK = 64  # pools at a time: what fits in the cache
 LOW, HIGH = np.zeros(POOL * DIMENSION), np.ones(POOL * DIMENSION)
 
@@ -56,12 +56,10 @@ def by_direct(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.r
     return found.reshape(POOL, DIMENSION)
 
 
-def by_lbfgs(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the best end of ``budget`` iterations on fixed base samples."""
+def by_bfgs(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the best end of ``budget`` calls on fixed base samples."""
     starts = _starts(acquisition, best, rng)
-    ends, values = lbfgs(
-        lambda flat: _slopes(acquisition, flat), starts, LOW, HIGH, iterations=budget, tolerance=TOLERANCE
-    )
+    ends, values = bfgs(lambda flat: _slopes(acquisition, flat), starts, LOW, HIGH, calls=budget, tolerance=TOLERANCE)
     return ends[np.argmax(values)].reshape(POOL, DIMENSION)
 
 
@@ -77,7 +75,7 @@ def by_adam(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.ran
 SEARCHES: dict[str, Search] = {
     "random": by_random,
     "direct": by_direct,
-    "lbfgs": by_lbfgs,
+    "bfgs": by_bfgs,
     "adam": by_adam,
     "nearby": by_nearby,
 }

@@ -19,18 +19,18 @@ PICTURE = Path(__file__).parents[2] / "docs" / "figures" / "acquisition-optimize
 LABELS = {
     "random": "random search",
     "direct": "DIRECT",
-    "lbfgs": "GD (L-BFGS)",
+    "bfgs": "GD (BFGS)",
     "adam": "SGD (Adam)",
     "nearby": "control: nearby",
 }
-COLOURS = {"random": "#999999", "direct": "#b8963e", "lbfgs": "#2c8a4b", "adam": "#d6348f", "nearby": "#555555"}
+COLOURS = {"random": "#999999", "direct": "#b8963e", "bfgs": "#2c8a4b", "adam": "#d6348f", "nearby": "#555555"}
 SHADES = {"ei": "#3b6ea5", "ucb": "#c4603c", "pi": "#5a9367", "sr": "#8a6bb1", "es": "#4f9da6"}
-FREE, CLIMBING = ("random", "direct"), ("lbfgs", "adam")
+FREE, CLIMBING = ("random", "direct"), ("bfgs", "adam")
 LEAST = 1e-8  # regret below this is as good as none
 PAPER = {  # table 2: mean and standard deviation of seconds
     "random": {"ei": (23.9, 2.3), "ucb": (17.8, 1.6), "pi": (20.1, 1.9), "sr": (20.4, 1.9)},
     "direct": {"ei": (19.8, 1.5), "ucb": (21.5, 1.9), "pi": (21.0, 1.7), "sr": (20.2, 1.5)},
-    "lbfgs": {"ei": (19.9, 9.0), "ucb": (18.2, 1.4), "pi": (17.6, 7.8), "sr": (13.7, 1.2)},
+    "bfgs": {"ei": (19.9, 9.0), "ucb": (18.2, 1.4), "pi": (17.6, 7.8), "sr": (13.7, 1.2)},
     "adam": {"ei": (17.6, 9.2), "ucb": (13.6, 5.8), "pi": (15.6, 6.0), "sr": (15.4, 5.9)},
     "nearby": {},
 }

@@ -1,7 +1,7 @@
 """Figure 1: what two points evaluated together are worth, over (x1, x2), and the ways up that gradients find.
 
 Top left, the belief about a function of one variable after three observations. The other panels, each acquisition's
-surface at q = 2, with the paths of L-BFGS on fixed base samples ("GD") and of Adam with 64 fresh ones at every step
+surface at q = 2, with the paths of BFGS on fixed base samples ("GD") and of Adam with 64 fresh ones at every step
 ("SGD") from one start. A pool has no order, so each surface is its own mirror image in the diagonal. Half a minute.
 """
 
@@ -18,7 +18,7 @@ from benchmarks.report import report
 from sonde.acquisition.entropy import Entropy
 from sonde.acquisition.montecarlo import MonteCarlo
 from sonde.acquisition.utilities import UTILITIES
-from sonde.optimizers import adam, lbfgs
+from sonde.optimizers import adam, bfgs
 from sonde.surrogates.covariance import Covariance
 from sonde.surrogates.features import Features
 from sonde.surrogates.gp import Posterior
@@ -71,20 +71,24 @@ def panel(acquisition: Surface, cells: int) -> Panel:
     values[lower] = np.concatenate([acquisition.values(pools[i : i + 64, :, None]) for i in range(0, len(pools), 64)])
     values += np.tril(values, -1).T  # a pool has no order
     best = pools[np.argsort(-values[lower])[:8]]
-    tops, heights = lbfgs(_slopes(acquisition), best, np.zeros(2), np.ones(2))
+    tops, heights = bfgs(_slopes(acquisition), best, np.zeros(2), np.ones(2))
     ascents = {"GD": climb(acquisition), "SGD": wander(acquisition)}
     reached = {name: float(acquisition.values(path[-1:, :, None])[0]) for name, path in ascents.items()}
     return Panel(grid, values, tops[np.argmax(heights)], float(heights.max()), ascents, reached)
 
 
 def climb(acquisition: Surface) -> np.ndarray:
-    """Return the path of L-BFGS: where it stands after 0, 1, 2, ... iterations, until it stays."""
-    function, path = _slopes(acquisition), [START[0]]
-    for count in range(1, 41):
-        end, _ = lbfgs(function, START, np.zeros(2), np.ones(2), iterations=count)
-        if np.array_equal(end[0], path[-1]):
-            break
-        path.append(end[0])
+    """Return the path of BFGS: the points that it tried and that were the highest so far, so that it went there."""
+    path, heights = [], [-np.inf]
+
+    def function(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, slopes = _slopes(acquisition)(points)
+        if values[0] > heights[-1]:
+            path.append(points[0])
+            heights.append(values[0])
+        return values, slopes
+
+    bfgs(function, START, np.zeros(2), np.ones(2))
     return np.array(path)
 
 
@@ -162,7 +166,7 @@ def _draw_surface(axis: Any, name: str, each: Panel) -> None:
     axis.contour(each.grid, each.grid, each.values.T, levels=12, colors="white", linewidths=0.4, linestyles="solid")
     axis.plot([0, 1], [0, 1], "--", color="white", linewidth=0.9, alpha=0.8)
     for colour, (kind, label) in zip(
-        (PINK, GREEN), (("SGD", "SGD: Adam, fresh samples"), ("GD", "GD: L-BFGS, fixed samples")), strict=True
+        (PINK, GREEN), (("SGD", "SGD: Adam, fresh samples"), ("GD", "GD: BFGS, fixed samples")), strict=True
     ):
         path = each.ascents[kind]
         marker = {"marker": "o", "markersize": 2.5} if kind == "GD" else {}

@@ -23,7 +23,7 @@ NAMES = {"ei": "q-EI", "ucb": "q-UCB", "pi": "q-PI", "sr": "q-SR", "es": "q-ES"}
 SAMPLES = 128  # fixed base samples
 REPRESENTERS, OUTCOMES, INNER = 24, 8, 32  # of q-ES
 TEMPERATURE = 0.05  # of q-ES, the library's own; the paper's 0.01 is nearly a step for so few samples
-FIRST = {"direct": 400, "lbfgs": 20, "adam": 40}  # budgets that matching begins from
+FIRST = {"direct": 400, "bfgs": 20, "adam": 40}  # budgets that matching begins from
 PRELIMINARY = 1000  # the task that budgets are set on; no result is from it
 
 

@@ -153,7 +153,7 @@ def batches(sizes: Sequence[int], seeds: int) -> list[dict[str, Any]]:
             UTILITIES["log_ei"], belief.posteriors[0], belief.features, float(belief.best or 0.0),
             np.empty((0, DIMENSION)), BATCH, seed=case.seed,
         )  # fmt: skip
-        found = best_pool(judge, case.field, case.box, case.key, size=BATCH, method="lbfgs", guess=greedy)
+        found = best_pool(judge, case.field, case.box, case.key, size=BATCH, method="bfgs", guess=greedy)
         joint = greedy if found is None else found
         theirs = by_botorch(judge, BATCH, case.seed)
         fresh = replace(judge, samples=FRESH, seed=case.seed + 1)

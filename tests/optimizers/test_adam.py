@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from tests.optimizers.functions import quadratic
 
-from sonde.optimizers import adam, lbfgs
+from sonde.optimizers import adam, bfgs
 
 
 def test_a_noisy_quadratic() -> None:
@@ -16,7 +16,7 @@ def test_a_noisy_quadratic() -> None:
 
     starts = np.random.default_rng(0).random((4, 3))
     reached = adam(noisy, starts, low, high)
-    expected, best = lbfgs(function, starts[:1], low, high, iterations=300, tolerance=1e-12)
+    expected, best = bfgs(function, starts[:1], low, high, calls=300, tolerance=1e-12)
     np.testing.assert_allclose(reached, np.broadcast_to(expected, (4, 3)), atol=0.05)
     assert np.all(best - function(reached)[0] < 0.05)
 

@@ -121,7 +121,7 @@ def test_marginalised_hyperparameters() -> None:
     [
         ({"acquisition": "lei"}, "acquisition must be one of log_ei, ei, pi, ucb, sr, es"),
         ({"batch": "both"}, "batch must be one of greedy, joint"),
-        ({"search": "newton"}, "search must be one of lbfgs, adam, random, direct"),
+        ({"search": "newton"}, "search must be one of bfgs, adam, random, direct"),
         ({"hyperparameters": 3}, "hyperparameters must be one of map, draw, slice"),
     ],
 )

@@ -103,7 +103,7 @@ def test_what_is_known_is_not_fitted_again(monkeypatch: pytest.MonkeyPatch) -> N
     fitted = chain.fit(NUMBERS, data)
     monkeypatch.setattr(module, "fit", None)
     assert chain.fit(NUMBERS, data) is fitted
-    assert chain.fit(NUMBERS, data.first(12)) is not fitted
+    assert chain.fit(NUMBERS, data.first(8)) is not fitted
 
 
 def test_other_data_have_other_fits() -> None:

@@ -33,7 +33,7 @@ class MonteCarlo(Acquisition):
     best: float
     fixed: Array  # (f, d), in the unit cube
     size: int  # q
-    samples: int = 256
+    samples: int = 128
     seed: int = 0
 
     @property

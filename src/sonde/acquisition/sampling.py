@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
@@ -13,9 +15,12 @@ Array = NDArray[np.float64]
 LADDER = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2)  # jitter, relative to the largest variance
 
 
+@lru_cache(maxsize=8)
 def base_samples(count: int, size: int, seed: int) -> Array:
-    """Return z (count, size): scrambled Sobol points through the normal quantile."""
-    return np.asarray(ndtri(sobol(0, count, size, seed=seed)))
+    """Return z (count, size): scrambled Sobol points through the normal quantile. Kept, and not to be written to."""
+    samples = np.asarray(ndtri(sobol(0, count, size, seed=seed)))
+    samples.flags.writeable = False
+    return samples
 
 
 def cholesky(covariances: Array) -> Array:

@@ -20,7 +20,7 @@ from sonde.trials import History
 
 Array = NDArray[np.float64]
 
-FANTASIES = 64
+FANTASIES = 32
 SURE = 1e-9  # noise variance of a fantasy
 DRAWS = {"draw": 1, "slice": 10}  # how many hyperparameters are drawn
 WHOLE = 100  # up to so many values a draw is of all hyperparameters; beyond, where it is dearer, of a share of them

@@ -74,7 +74,7 @@ class GP(Strategy):
         Points asked for together are chosen one after the other, each with those before it under way
         (``"greedy"``), or then moved together as well (``"joint"``).
     search
-        How the acquisition is searched: ``"lbfgs"``, ``"adam"``, ``"direct"`` or ``"random"``.
+        How the acquisition is searched: ``"bfgs"``, ``"adam"``, ``"direct"`` or ``"random"``.
     hyperparameters
         Drawn from their posterior anew for each suggestion (``"draw"``), the most probable ones (``"map"``), or an
         average over ten draws (``"slice"``).
@@ -84,7 +84,7 @@ class GP(Strategy):
 
     def __init__(
         self, acquisition: str | Utility | Callable[..., Any] = "log_ei", *, batch: str = "greedy",
-        search: str = "lbfgs", hyperparameters: str = "draw",
+        search: str = "bfgs", hyperparameters: str = "draw",
     ) -> None:  # fmt: skip
         self.acquisition = check_acquisition(acquisition)
         self.batch = _one_of(batch, "batch", BATCHES)
@@ -139,7 +139,7 @@ class GP(Strategy):
             under_way = np.concatenate([pending, np.array(chosen).reshape(-1, pending.shape[1])])
             net = candidates(field, aim.box, turn) if self.acquisition == "es" else pending
             one = acquire(self.acquisition, aim.belief, under_way, aim.fantasies, net, size=1, seed=key.seed)
-            point = self._search(one, field, aim.box, turn)
+            point = self._search(one, field, aim.box, turn, thrift=1 if offset == 0 else 2)
             if point is None:
                 break
             chosen.append(point)
@@ -148,9 +148,9 @@ class GP(Strategy):
                 each.add(point)
         return np.array(chosen).reshape(-1, pending.shape[1])
 
-    def _search(self, acquisition: Acquisition, field: Field, box: Box, key: Key) -> Array | None:
-        if self.search == "lbfgs":
-            return best_point(acquisition, field, box, key)
+    def _search(self, acquisition: Acquisition, field: Field, box: Box, key: Key, *, thrift: int) -> Array | None:
+        if self.search == "bfgs":
+            return best_point(acquisition, field, box, key, thrift=thrift)
         pool = best_pool(acquisition, field, box, key, size=1, method=self.search)
         return None if pool is None else pool[0]
 

@@ -1,6 +1,6 @@
 """The four searches of Wilson et al. (2017), section 3, for pools of any size.
 
-``lbfgs`` climbs on fixed base samples ("GD"), ``adam`` on fresh ones at every step ("SGD"), ``random`` takes the best
+``bfgs`` climbs on fixed base samples ("GD"), ``adam`` on fresh ones at every step ("SGD"), ``random`` takes the best
 of 2^15 pools, ``direct`` divides rectangles. The first is the default: it wins the benchmark
 (``benchmarks/acquisition/inner_optimizers.py``).
 """
@@ -20,7 +20,7 @@ from sonde.strategies.search import Box, back_inside, candidates, slide
 
 Array = NDArray[np.float64]
 
-RAW = 256  # pools from which a climb's starts are chosen
+RAW = 128  # pools from which a climb's starts are chosen
 STARTS = 4
 RANDOM_POOLS = 2**15
 ADAM_STEPS = 256
@@ -93,8 +93,9 @@ def _dividing(
 
 def _starts(acquisition: Acquisition, points: Array, size: int, key: Key, guess: Array | None) -> Array:
     pools = _drawn(points, RAW, size, key)
-    chosen = pools[choose_starts(acquisition.values(pools), STARTS, key.rng(_POOLS + 1), log=acquisition.log)]
-    return chosen if guess is None else np.concatenate([guess[None], chosen[:-1]])
+    count = STARTS if guess is None else 1  # beside a good guess, one other start is insurance enough
+    chosen = pools[choose_starts(acquisition.values(pools), count, key.rng(_POOLS + 1), log=acquisition.log)]
+    return chosen if guess is None else np.concatenate([guess[None], chosen])
 
 
 def _drawn(points: Array, count: int, size: int, key: Key) -> Array:
@@ -103,4 +104,4 @@ def _drawn(points: Array, count: int, size: int, key: Key) -> Array:
 
 
 Search = Callable[[Acquisition, Field, Box, Array, int, Key, "Array | None"], Array]
-SEARCHES: dict[str, Search] = {"lbfgs": _climbing, "adam": _stochastic, "random": _random, "direct": _dividing}
+SEARCHES: dict[str, Search] = {"bfgs": _climbing, "adam": _stochastic, "random": _random, "direct": _dividing}

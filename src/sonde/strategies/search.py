@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.acquisition.port import Acquisition
-from sonde.optimizers import choose_starts, lbfgs
+from sonde.optimizers import bfgs, choose_starts
 from sonde.sampling import Key, sobol
 from sonde.strategies.field import Field
 
@@ -58,14 +58,17 @@ def candidates(field: Field, box: Box, key: Key, count: int = CANDIDATES) -> Arr
     return points[field.feasible(points)]
 
 
-def best_point(acquisition: Acquisition, field: Field, box: Box, key: Key) -> Array | None:
-    """Return the new point (d,) where the acquisition of one point is highest; None where none was found."""
-    points = candidates(field, box, key)
+def best_point(acquisition: Acquisition, field: Field, box: Box, key: Key, *, thrift: int = 1) -> Array | None:
+    """Return the new point (d,) where the acquisition of one point is highest; None where none was found.
+
+    ``thrift`` divides the effort: the later points of a batch fill gaps, and need less of a search.
+    """
+    points = candidates(field, box, key, CANDIDATES // thrift)
     if not len(points):
         return None
     values = point_values(acquisition, points)
     if field.listed is None:
-        chosen = points[choose_starts(values, STARTS, key.rng(_STARTS), log=acquisition.log)]
+        chosen = points[choose_starts(values, STARTS // thrift, key.rng(_STARTS), log=acquisition.log)]
         improved = climb(acquisition, field, box, chosen)
         improved = improved[box.away(improved, field.free)]
         points = np.concatenate([improved, points])
@@ -106,7 +109,7 @@ def slide(acquisition: Acquisition, field: Field, box: Box, pools: Array) -> Arr
         value, slope = acquisition.slopes(flat.reshape(-1, size, width))
         return value, slope.reshape(flat.shape)
 
-    reached, _ = lbfgs(function, pools.reshape(count, -1), low, high, tolerance=TOLERANCE if acquisition.log else 0.0)
+    reached, _ = bfgs(function, pools.reshape(count, -1), low, high, tolerance=TOLERANCE if acquisition.log else 0.0)
     return back_inside(field, points, field.snap(reached.reshape(-1, width))[0]).reshape(pools.shape)
 
 

@@ -1,9 +1,9 @@
 """Fits along a growing history: a pure function of the data, with warm starts.
 
-Hyperparameters are fitted at checkpoints, the first 8, 12, 16, 24, 32, 48, ... values, each from where the one before
-ended; between checkpoints a short climb from the last one follows the data. So a process that opens a study sees
-the same hyperparameters as the one that ran it, at the cost of a few fits, and a long-running one pays for a full fit
-only when the history has grown by half (by an eighth, beyond 256).
+Hyperparameters are fitted at checkpoints, the first 8, 12, 16, 24, 32, 48, ... values, each from where the one of half
+its size ended; between checkpoints a short climb from the last one follows the data. So a process that opens a study
+sees the same hyperparameters as the one that ran it, at the cost of the fits to n, n / 2, n / 4, ... values, and a
+long-running one pays for a full fit only when the history has grown by half (by an eighth, beyond 256).
 
 What the model is made of, the output scale and whether the mean is quadratic, is chosen at checkpoints too, by
 evidence.
@@ -29,8 +29,8 @@ Array = NDArray[np.float64]
 
 FIRST = 8
 FOLLOWED = 256  # up to here the hyperparameters follow every value
-COMPARED = 256  # models are compared on at most so many points, evenly chosen
-FITTED = 1024  # and hyperparameters fitted to at most so many
+COMPARED = 128  # models are compared on at most so many points, evenly chosen
+FITTED = 512  # and hyperparameters fitted to at most so many
 KEPT = 64  # fits remembered
 
 
@@ -101,7 +101,7 @@ class Chain:
         data = data.first(count)
         key = data.digest() + repr(features).encode()
         if key not in self._known:
-            before = checkpoint(count - 1)
+            before = checkpoint(count // 2)
             start = self._at(features, data, before).covariance if before else None
             self._known[key] = self._afresh(features, data, start)
             while len(self._known) > KEPT:
@@ -115,12 +115,12 @@ class Chain:
         What was noise and what was signal with fewer values is a local optimum that a climb alone does not leave.
         """
         few = data.thinned(COMPARED)
-        _, best = max((self._fitted(features, few, form, start, iterations=30) for form in self.forms), key=_score)
+        _, best = max((self._fitted(features, few, form, start, iterations=20) for form in self.forms), key=_score)
         many = data.thinned(FITTED)
         starts = [best.covariance, None, noisy_guess(features.groups, quadratic=best.form.quadratic)]
         if len(few.values) < len(many.values):
             starts = starts[:1]
-        tries = (self._fitted(features, many, best.form, each, iterations=30) for each in starts)
+        tries = (self._fitted(features, many, best.form, each, iterations=20) for each in starts)
         return max(tries, key=_score)[1]
 
     def _fitted(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +60,7 @@ class Posterior:
         inverse, _ = lapack.dtrtri(factorise(matrix), lower=1)
         return cls(covariance, x, inverse, inverse @ y.reshape(len(x), -1))
 
-    @property
+    @cached_property
     def weights(self) -> Array:
         """K^-1 y, (n, S)."""
         return self.inverse.T @ self.white

@@ -9,6 +9,7 @@ and 1e-300 are first divided by their range, so that no square overflows.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+LARGEST = sys.float_info.max
 KAPPAS: tuple[float | None, ...] = (None, 0.01, 0.1, 1.0)  # None: as they are; else the logarithm with this offset
 
 
@@ -36,7 +38,7 @@ class Scale:
         reach = float(
             np.max(np.abs(values / 4 - centre / 4))
         )  # in quarters: the difference of huge numbers is infinite
-        plain = cls(centre, 4 * min(reach, np.finfo(float).max / 4) or 1.0, None, 0.0, 1.0)
+        plain = cls(centre, 4 * min(reach, LARGEST / 4) or 1.0, None, 0.0, 1.0)
         floor = None
         units = plain._units(values)
         if kappa is not None:
@@ -82,5 +84,5 @@ class Scale:
             median = np.exp(np.minimum(centre, 300.0))
             deviation = median * np.sinh(np.minimum(deviation, 300.0))
             centre = median + self.floor
-        most = np.finfo(float).max / 4 / max(self.range, 1.0)
+        most = LARGEST / 4 / max(self.range, 1.0)
         return self.centre + self.range * np.clip(centre, -most, most), self.range * np.minimum(deviation, most)

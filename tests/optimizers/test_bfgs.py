@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 from tests.optimizers.functions import Function, quadratic, rosenbrock
 from tests.space.spaces import examples
 
-from sonde.optimizers import lbfgs
-from sonde.optimizers.lbfgs import MEMORY, _direction
+from sonde.optimizers import bfgs
+from sonde.optimizers.bfgs import _updated
 
 ZEROS, ONES = np.zeros(5), np.ones(5)
 
@@ -31,7 +31,7 @@ def test_quadratics_on_a_box_as_scipy_does_them(dimension: int, seed: int, condi
     function, _, _ = quadratic(dimension, seed, condition)
     low, high = np.zeros(dimension), np.ones(dimension)
     starts = np.random.default_rng(seed).random((4, dimension))
-    x, values = lbfgs(function, starts, low, high, iterations=300, tolerance=1e-12)
+    x, values = bfgs(function, starts, low, high, calls=300, tolerance=1e-12)
     expected = scipys(function, starts[0], low, high)
     assert np.all((x >= low) & (x <= high))
     np.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-6)
@@ -43,7 +43,7 @@ def test_bounds_are_active_in_those_quadratics() -> None:
     active = 0
     for seed in range(10):
         function, _, _ = quadratic(5, seed)
-        x, _ = lbfgs(function, np.full((1, 5), 0.5), ZEROS, ONES, iterations=300, tolerance=1e-12)
+        x, _ = bfgs(function, np.full((1, 5), 0.5), ZEROS, ONES, calls=300, tolerance=1e-12)
         active += np.sum((x == 0) | (x == 1))
     assert active > 10
 
@@ -52,7 +52,7 @@ def test_bounds_are_active_in_those_quadratics() -> None:
 def test_rosenbrock_as_scipy_does_it(dimension: int) -> None:
     starts = np.random.default_rng(0).uniform(-1.5, 1.5, (6, dimension))
     low, high = np.full(dimension, -2.0), np.full(dimension, 2.0)
-    _, values = lbfgs(rosenbrock, starts, low, high, iterations=500, tolerance=1e-14)
+    _, values = bfgs(rosenbrock, starts, low, high, calls=500, tolerance=1e-14)
     expected = [scipys(rosenbrock, start, low, high) for start in starts]
     assert max(values) == pytest.approx(max(expected), abs=1e-6)
     peaks = [0.0, -3.930839434]  # there is a second one from four dimensions on
@@ -63,28 +63,26 @@ def test_rosenbrock_as_scipy_does_it(dimension: int) -> None:
 def test_rosenbrock_with_a_bound_in_its_valley() -> None:
     low, high = np.array([-2.0, -2.0]), np.array([0.5, 2.0])
     starts = np.random.default_rng(0).uniform(low, high, (6, 2))
-    x, values = lbfgs(rosenbrock, starts, low, high, iterations=500, tolerance=1e-14)
+    x, values = bfgs(rosenbrock, starts, low, high, calls=500, tolerance=1e-14)
     np.testing.assert_allclose(values, -0.25, atol=1e-6)
     np.testing.assert_allclose(x, np.broadcast_to([0.5, 0.25], x.shape), atol=1e-3)
 
 
-@pytest.mark.parametrize("iteration", [1, 4, 10, 13])
-def test_the_direction_is_that_of_the_dense_inverse(iteration: int) -> None:
-    """BFGS updates of the inverse Hessian, oldest first, from y.s / y.y of the newest pair."""
+def test_the_curvature_is_that_of_the_textbook() -> None:
+    """BFGS updates of the inverse Hessian from y.s / y.y of the first pair, for two starts at once."""
     _, matrix, _ = quadratic(6, 0)
     rng = np.random.default_rng(0)
-    ahead = rng.normal(size=(1, 6))
-    steps, changes = np.zeros((MEMORY, 1, 6)), np.zeros((MEMORY, 1, 6))
-    pairs = [(s, matrix @ s) for s in rng.normal(size=(iteration, 6))]
-    for number, (s, y) in enumerate(pairs):
-        steps[number % MEMORY, 0], changes[number % MEMORY, 0] = s, y
-    s, y = pairs[-1]
-    inverse = s @ y / (y @ y) * np.eye(6)
-    for s, y in pairs[-MEMORY:]:
+    inverse, curved = np.zeros((2, 6, 6)), np.zeros(2, dtype=bool)
+    expected = None
+    for s in rng.normal(size=(9, 6)):
+        y = matrix @ s
+        inverse, curved = _updated(inverse, curved, np.array([s, 0 * s]), np.array([y, 0 * y]))
         left = np.eye(6) - np.outer(s, y) / (s @ y)
-        inverse = left @ inverse @ left.T + np.outer(s, s) / (s @ y)
-    way = _direction(ahead, steps, changes, np.ones((1, 6)), iteration)
-    np.testing.assert_allclose(way[0], inverse @ ahead[0], rtol=1e-9, atol=1e-12)
+        start = s @ y / (y @ y) * np.eye(6) if expected is None else expected
+        expected = left @ start @ left.T + np.outer(s, s) / (s @ y)
+        np.testing.assert_allclose(inverse[0], expected, rtol=1e-9, atol=1e-12)
+    assert curved.tolist() == [True, False]
+    assert not inverse[1].any()
 
 
 def test_it_takes_about_as_many_calls_as_scipy() -> None:
@@ -103,16 +101,16 @@ def test_it_takes_about_as_many_calls_as_scipy() -> None:
         best = scipys(counted, start[0], low, high)
         theirs += len(calls)
         calls.clear()
-        lbfgs(counted, start, low, high, iterations=500, tolerance=1e-14)
+        bfgs(counted, start, low, high, calls=500, tolerance=1e-14)
         ours += int(np.argmax(np.array(calls) > best - 1e-6 * (abs(best) + 1))) + 1
-    assert ours < 2 * theirs
+    assert ours < 2.5 * theirs
 
 
 def test_few_iterations_go_far() -> None:
     """What the search of an acquisition function affords."""
     function, _, _ = quadratic(5, 3)
     starts = np.random.default_rng(0).random((8, 5))
-    _, values = lbfgs(function, starts, ZEROS, ONES)
+    _, values = bfgs(function, starts, ZEROS, ONES)
     best = scipys(function, starts[0], ZEROS, ONES)
     before, _ = function(starts)
     assert np.all(best - values < 1e-3 * (best - before))
@@ -124,7 +122,7 @@ def test_a_linear_function_ends_in_its_corner() -> None:
     def function(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return x @ slope, np.broadcast_to(slope, x.shape)
 
-    x, _ = lbfgs(function, np.full((3, 5), 0.5), ZEROS, ONES, tolerance=0.0)
+    x, _ = bfgs(function, np.full((3, 5), 0.5), ZEROS, ONES, tolerance=0.0)
     np.testing.assert_array_equal(x, np.broadcast_to(slope > 0, x.shape))
 
 
@@ -135,7 +133,7 @@ def test_boxes_of_no_width_hold_their_coordinates() -> None:
     held = np.random.default_rng(1).random((6, 5)) < 0.4
     held[0], held[1] = True, False
     low, high = np.where(held, starts, 0.0), np.where(held, starts, 1.0)
-    x, values = lbfgs(function, starts, low, high, iterations=300, tolerance=1e-12)
+    x, values = bfgs(function, starts, low, high, calls=300, tolerance=1e-12)
     np.testing.assert_array_equal(x[held], starts[held])
     np.testing.assert_array_equal(x[0], starts[0])
     for i in range(6):
@@ -155,7 +153,7 @@ def test_boxes_of_no_width_hold_their_coordinates() -> None:
 
 def test_starts_outside_are_brought_inside() -> None:
     function, _, _ = quadratic(5, 2)
-    x, _ = lbfgs(function, np.full((2, 5), 7.0), ZEROS, ONES)
+    x, _ = bfgs(function, np.full((2, 5), 7.0), ZEROS, ONES)
     assert np.all((x >= 0) & (x <= 1))
 
 
@@ -171,8 +169,8 @@ def test_a_start_without_a_value_does_not_poison_others(bad: float) -> None:
     starts = np.random.default_rng(0).random((5, 5)) * 0.9
     clean = np.delete(starts, 2, axis=0)
     starts[2, 0] = 0.99
-    x, values = lbfgs(poisoned, starts, ZEROS, ONES)
-    alone_x, alone_values = lbfgs(poisoned, clean, ZEROS, ONES)
+    x, values = bfgs(poisoned, starts, ZEROS, ONES)
+    alone_x, alone_values = bfgs(poisoned, clean, ZEROS, ONES)
     np.testing.assert_allclose(np.delete(x, 2, axis=0), alone_x, rtol=1e-9)
     np.testing.assert_allclose(np.delete(values, 2), alone_values, rtol=1e-9)
     np.testing.assert_array_equal(x[2], starts[2])
@@ -183,7 +181,7 @@ def test_a_start_that_is_not_a_number_does_not_poison_others() -> None:
     function, _, _ = quadratic(5, 4)
     starts = np.random.default_rng(0).random((3, 5))
     starts[1] = np.nan
-    x, values = lbfgs(function, starts, ZEROS, ONES)
+    x, values = bfgs(function, starts, ZEROS, ONES)
     assert np.all(np.isfinite(x[[0, 2]]))
     assert np.all(values[[0, 2]] >= function(starts[[0, 2]])[0])
 
@@ -193,7 +191,7 @@ def test_a_cliff_on_the_way_is_not_jumped_into() -> None:
         value = np.where(x[:, 0] < 0.6, x[:, 0], -np.inf)
         return value, np.ones_like(x)
 
-    x, values = lbfgs(cliff, np.array([[0.1], [0.59]]), np.zeros(1), np.ones(1))
+    x, values = bfgs(cliff, np.array([[0.1], [0.59]]), np.zeros(1), np.ones(1))
     assert np.all(np.isfinite(values))
     assert np.all(x < 0.6)
     assert x[0] > 0.3
@@ -203,7 +201,7 @@ def test_a_gradient_that_is_not_a_number_stays_where_it_is() -> None:
     def odd(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return -np.sum((x - 0.5) ** 2, axis=1), np.where(x[:, :1] > 0.7, np.nan, -2 * (x - 0.5))
 
-    x, values = lbfgs(odd, np.array([[0.9, 0.9], [0.1, 0.2]]), np.zeros(2), np.ones(2))
+    x, values = bfgs(odd, np.array([[0.9, 0.9], [0.1, 0.2]]), np.zeros(2), np.ones(2))
     np.testing.assert_array_equal(x[0], [0.9, 0.9])
     np.testing.assert_allclose(x[1], [0.5, 0.5], atol=1e-3)
     assert np.all(np.isfinite(values))
@@ -219,7 +217,7 @@ def test_no_start_ends_lower_than_it_began(seed: int) -> None:
         return np.sum(np.sin(rates * x + shifts), axis=1), rates * np.cos(rates * x + shifts)
 
     starts = rng.random((5, 3))
-    x, values = lbfgs(bumpy, starts, np.zeros(3), np.ones(3))
+    x, values = bfgs(bumpy, starts, np.zeros(3), np.ones(3))
     assert np.all(values >= bumpy(starts)[0])
     np.testing.assert_allclose(values, bumpy(x)[0], rtol=1e-12)
 
@@ -227,9 +225,9 @@ def test_no_start_ends_lower_than_it_began(seed: int) -> None:
 def test_starts_do_not_know_of_each_other() -> None:
     function, _, _ = quadratic(5, 6)
     starts = np.random.default_rng(0).random((4, 5))
-    together, _ = lbfgs(function, starts, ZEROS, ONES)
+    together, _ = bfgs(function, starts, ZEROS, ONES)
     for i in range(4):
-        alone, _ = lbfgs(function, starts[i : i + 1], ZEROS, ONES)
+        alone, _ = bfgs(function, starts[i : i + 1], ZEROS, ONES)
         np.testing.assert_allclose(alone[0], together[i], rtol=1e-7, atol=1e-9)
 
 
@@ -242,7 +240,7 @@ def test_what_has_arrived_is_not_asked_again() -> None:
         return function(x)
 
     inside = np.clip(centre, 0.1, 0.9)
-    lbfgs(counted, np.stack([inside, np.zeros(5)]), np.minimum(inside, 0.0), np.ones(5), iterations=1000)
+    bfgs(counted, np.stack([inside, np.zeros(5)]), np.minimum(inside, 0.0), np.ones(5), calls=1000)
     assert len(sizes) < 200
     assert sizes[-1] == 1
 
@@ -257,7 +255,7 @@ def test_small_numbers_are_climbed_too(tiny: float) -> None:
         return tiny * value, tiny * gradient
 
     starts = np.full((1, 3), 0.5)
-    _, values = lbfgs(small, starts, np.zeros(3), np.ones(3), tolerance=0.0, iterations=200)
+    _, values = bfgs(small, starts, np.zeros(3), np.ones(3), tolerance=0.0, calls=200)
     expected = scipys(function, starts[0], np.zeros(3), np.ones(3))
     assert values[0] / tiny == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
@@ -266,7 +264,7 @@ def test_arguments_are_left_as_they_were() -> None:
     function, _, _ = quadratic(5, 6)
     arrays = np.full((2, 5), 0.4), ZEROS.copy(), ONES.copy()
     before = [each.copy() for each in arrays]
-    lbfgs(function, *arrays)
+    bfgs(function, *arrays)
     for one, other in zip(before, arrays, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -281,7 +279,7 @@ def test_what_the_function_returned_is_left_as_it_was() -> None:
         returned.append((pair, tuple(each.copy() for each in pair)))
         return pair
 
-    lbfgs(remembering, np.full((2, 5), 0.4), ZEROS, ONES)
+    bfgs(remembering, np.full((2, 5), 0.4), ZEROS, ONES)
     for now, then in given:
         np.testing.assert_array_equal(now, then)
     for now, then in returned:
