@@ -55,6 +55,16 @@ def test_the_kernels_of_the_docs_run() -> None:
     exec(blocks("docs/kernels.md")[1], namespace)
 
 
+def test_the_gaussian_process_of_the_docs_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    namespace: dict[str, Any] = {}
+    exec(blocks("docs/gp.md")[0], namespace)
+    assert "Gaussian process" in capsys.readouterr().out
+    exec(blocks("docs/gp.md")[1], namespace)
+    study = sonde.Study(sonde.Space(x=sonde.Float(0, 1)), strategy=namespace["strategy"], seed=0)
+    study.optimize(lambda trial: (trial["x"] - 0.3) ** 2, 8, progress=False)
+    assert study.best_value < 0.01
+
+
 def test_links_of_the_readme_lead_somewhere() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     for page in pages:

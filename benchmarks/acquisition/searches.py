@@ -1,9 +1,9 @@
 """Ways to maximise an acquisition over pools, each with a budget in a unit of its own.
 
-random: uniform pools. direct: evaluations of one pool each (more: SciPy ends its round). bfgs ("GD"): calls on
-fixed base samples (the paper: L-BFGS-B; here with a dense inverse Hessian, all starts in step). adam ("SGD"): steps with 64 fresh base samples each. The last two climb from 32 starts (q-ES, which
-costs many times what the others do: 8) sampled in proportion to the acquisition; the best end, on the fixed samples, is
-the choice.
+random: uniform pools. direct: evaluations of one pool each (more: SciPy ends its round). bfgs ("GD"): calls on fixed
+base samples. adam ("SGD"): steps with 64 fresh base samples each. The last two climb from 32 starts (q-ES, which costs
+many times what the others do: 8) sampled in proportion to the acquisition; the best end, on the fixed samples, is the
+choice. The paper's "GD" is L-BFGS-B, start by start; ours keeps dense inverse Hessians and moves all starts in step.
 
 The paper does not say how it samples starts. Later in a run q-EI and q-PI of uniform pools are zero to the last, with
 zero gradient, and no ascent begins. So half of the candidates are uniform pools and half are points around the best

@@ -16,14 +16,13 @@ main() {
         arena bbob $dimension 2 random,optuna-tpe,cmaes
         arena bbob-mixint $dimension 2 random,optuna-tpe,cmaes
     done
-    arena bbob 5 1 optuna-gp
+    arena bbob 5 1 optuna-gp,botorch
     arena bbob-mixint 5 1 optuna-gp
     arena bbob 10 1 optuna-gp
     arena bbob-mixint 10 1 optuna-gp
-    for dimension in 5 10; do
-        arena bbob $dimension 1 botorch
-        arena bbob-mixint $dimension 1 botorch
-    done
+    arena bbob-mixint 5 1 botorch
+    arena bbob 10 1 botorch
+    arena bbob-mixint 10 1 botorch
     for dimension in 5 10; do
         arena bbob $dimension 2 optuna-gp,nevergrad
         arena bbob-mixint $dimension 2 optuna-gp,nevergrad

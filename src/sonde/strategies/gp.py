@@ -34,7 +34,9 @@ Array = NDArray[np.float64]
 
 BATCHES = ("greedy", "joint")
 EXPLORING = {"map": "draw", "draw": "draw", "slice": "slice"}  # hyperparameters, and which are used to look elsewhere
-STALLED = 2  # trials without improvement (times how many run at once), after which every other one looks elsewhere
+# Trials without improvement (times how many run at once) after which every other one looks elsewhere, where there is a
+# lattice: the right cell is worth more than the last digits in a wrong one. Without one, the region is halved first.
+STALLED = 2
 
 
 @dataclass
@@ -115,8 +117,9 @@ class GP(Strategy):
     def _aims(self, space: Space, history: History, field: Field, count: int, key: Key) -> list[Aim]:
         """Return an aim for each point: around the best one; where that stalls, elsewhere every other time."""
         at_once = len(history.pending) + count
-        progress = follow(_feasible_values(history), first_count(space), patience=max(4, len(space)) * at_once)
-        stalled = progress.stalled >= STALLED * at_once
+        patience = max(4, len(space)) * at_once
+        progress = follow(_feasible_values(history), first_count(space), patience)
+        stalled = progress.stalled >= (patience if field.free.all() else STALLED * at_once)
         exploring = [stalled and key.at(offset).number % 2 == 1 for offset in range(count)]
         made = {far: self._aim(space, history, field, progress.side, far, key) for far in set(exploring)}
         for aim in made.values():
