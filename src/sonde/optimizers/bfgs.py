@@ -79,6 +79,9 @@ def _way(x: Array, gradient: Array, low: Array, high: Array, inverse: Array, cur
         width = high - low
         largest = np.max(np.abs(ahead) / np.where(width > 0, width, 1.0), axis=1, keepdims=True)
         way = np.where(newton[:, None], way, FIRST * ahead / np.where(largest > 0, largest, 1.0))
+    # A longer step than the box would end in the same corner, however often it is shortened.
+    excess = np.max(np.abs(way) / np.where(high > low, high - low, np.inf), axis=1, keepdims=True)
+    way /= np.maximum(excess, 1.0)
     return np.where(sinking, low - x, np.where(rising, high - x, way))
 
 

@@ -9,9 +9,10 @@ Array = NDArray[np.float64]
 
 
 def choose_starts(values: Array, count: int, rng: np.random.Generator, *, log: bool = False) -> NDArray[np.intp]:
-    """Return indices of ``count`` candidates: the best, and draws without replacement in proportion to the value.
+    """Return indices of ``count`` candidates: the best, and draws without replacement in proportion to what they promise.
 
-    Values that may be negative are taken in proportion to the exponential of their standard score, as logarithms are.
+    That is the value itself where ``log`` says that its logarithm is given. Other values may be negative, and are taken
+    in proportion to the exponential of their standard score.
     """
     scores = np.where(np.isfinite(values), values, -np.inf)
     best = int(np.argmax(scores))
