@@ -9,7 +9,7 @@ Array = NDArray[np.float64]
 
 
 def choose_starts(values: Array, count: int, rng: np.random.Generator, *, log: bool = False) -> NDArray[np.intp]:
-    """Return indices of ``count`` candidates: the best, and draws without replacement in proportion to what they promise.
+    """Return indices of ``count`` candidates: the best, and others drawn in proportion to what they promise.
 
     That is the value itself where ``log`` says that its logarithm is given. Other values may be negative, and are taken
     in proportion to the exponential of their standard score.

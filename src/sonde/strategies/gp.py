@@ -34,8 +34,8 @@ Array = NDArray[np.float64]
 
 BATCHES = ("greedy", "joint")
 EXPLORING = {"map": "draw", "draw": "draw", "slice": "slice"}  # hyperparameters, and which are used to look elsewhere
-# Trials without improvement (times how many run at once) after which every other one looks elsewhere, where there is a
-# lattice: the right cell is worth more than the last digits in a wrong one. Without one, the region is halved first.
+# Trials without improvement (times how many run at once) after which every other one looks elsewhere: another basin, or
+# another cell of a lattice, is worth more than the last digits in this one.
 STALLED = 2
 
 
@@ -119,7 +119,7 @@ class GP(Strategy):
         at_once = len(history.pending) + count
         patience = max(4, len(space)) * at_once
         progress = follow(_feasible_values(history), first_count(space), patience)
-        stalled = progress.stalled >= (patience if field.free.all() else STALLED * at_once)
+        stalled = progress.stalled >= STALLED * at_once
         exploring = [stalled and key.at(offset).number % 2 == 1 for offset in range(count)]
         made = {far: self._aim(space, history, field, progress.side, far, key) for far in set(exploring)}
         for aim in made.values():
