@@ -42,10 +42,10 @@ def test_one_points_upper_confidence_bound_is_exact_in_the_mean() -> None:
     pools = units_of(PLANE, (5, 1), seed=1)
     acquisition = estimate("ucb")
     belief = acquisition.posterior.marginals(PLANE(pools[:, 0]))
-    stretch = np.sqrt(BETA * np.pi / 2) * np.abs(base_samples(256, 1, 0)).mean()
+    stretch = np.sqrt(BETA * np.pi / 2) * np.abs(base_samples(acquisition.samples, 1, 0)).mean()
     expected = belief.mean[:, 0] + stretch * np.sqrt(belief.variance)
     np.testing.assert_allclose(acquisition.values(pools), expected, rtol=1e-8)
-    assert stretch == pytest.approx(np.sqrt(BETA), rel=5e-3)
+    assert stretch == pytest.approx(np.sqrt(BETA), rel=1e-2)
 
 
 def test_upper_confidence_bounds_marginalise_to_those_of_subsets() -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from scipy.special import softmax
 from sonde.acquisition.port import Acquisition
 from sonde.acquisition.sampling import base_samples, cholesky, cholesky_pull
 from sonde.surrogates.features import Features
-from sonde.surrogates.gp import Posterior
+from sonde.surrogates.gp import Joint, Posterior
 
 Array = NDArray[np.float64]
 
@@ -49,12 +50,12 @@ class Entropy(Acquisition):
 
     def values(self, pools: Array) -> Array:
         """Return the expected drop for each pool."""
-        return self.slopes(pools)[0]
+        return np.concatenate([self._forward(block).value for block in _blocks(pools)])
 
     def slopes(self, pools: Array) -> tuple[Array, Array]:
-        """Return the expected drop and its gradient, a block of pools at a time: O(k j m) memory each."""
-        blocks = [self._block(pools[i : i + 8]) for i in range(0, len(pools), 8)]
-        return np.concatenate([value for value, _ in blocks]), np.concatenate([slope for _, slope in blocks])
+        """Return the expected drop and its gradient."""
+        pairs = [self._backward(self._forward(block)) for block in _blocks(pools)]
+        return np.concatenate([value for value, _ in pairs]), np.concatenate([slope for _, slope in pairs])
 
     @cached_property
     def _now(self) -> tuple[Array, Array, Array, float]:
@@ -66,9 +67,9 @@ class Entropy(Acquisition):
         chances = softmax(samples / self.temperature, axis=-1).mean(axis=0)
         return np.linalg.inv(factor), base, samples, float(_entropy(chances)[0])
 
-    def _block(self, pools: Array) -> tuple[Array, Array]:
+    def _forward(self, pools: Array) -> _Forward:
         inverse, base, samples, now = self._now
-        m, f, k = len(inverse), len(self.fixed), self.outcomes
+        m, k = len(inverse), self.outcomes
         still = np.concatenate([self.representers, self.fixed])
         points = np.concatenate([np.broadcast_to(still, (len(pools), *still.shape)), pools], axis=1)
         belief = self.posterior.joint(self.features(points))
@@ -80,15 +81,18 @@ class Entropy(Acquisition):
         # y_X - y_X' of outcome k and sample j: A^T (z_k - z_j) + C (u_k - u_j)
         shift_z, shift_u = (each[:k, None] - each[None, k:] for each in (base, base_rest))
         move = np.einsum("kjm,bmq->bkjq", shift_z, whitened) + np.einsum("kju,bqu->bkjq", shift_u, rest)
-        inverse_seen = np.linalg.inv(seen)
+        inverse_seen: Array = np.linalg.inv(seen).astype(float)
         gain = both @ inverse_seen  # G
-        after = samples + np.einsum("bkjq,bmq->bkjm", move, gain)
-        soft = softmax(after / self.temperature, axis=-1)
+        soft = softmax((samples + np.einsum("bkjq,bmq->bkjm", move, gain)) / self.temperature, axis=-1)
         entropy, entropy_slope = _entropy(soft.mean(axis=2))
         value = now - entropy.mean(axis=-1)
+        return _Forward(value, belief, whitened, rest, shift_z, shift_u, move, inverse_seen, gain, soft, entropy_slope)
 
-        # the same, backwards
-        soft_slope = -entropy_slope[:, :, None, :] / (k * soft.shape[2])
+    def _backward(self, forward: _Forward) -> tuple[Array, Array]:
+        """Return the value and its gradient: the steps of ``_forward`` from the last to the first."""
+        value, belief, whitened, rest, shift_z, shift_u, move, inverse_seen, gain, soft, entropy_slope = forward
+        inverse, m = self._now[0], len(self.representers)
+        soft_slope = -entropy_slope[:, :, None, :] / (soft.shape[1] * soft.shape[2])
         dot = np.sum(soft * soft_slope, axis=-1, keepdims=True)
         after_slope = soft * (soft_slope - dot) / self.temperature
         gain_slope = np.einsum("bkjm,bkjq->bmq", after_slope, move)
@@ -96,13 +100,32 @@ class Entropy(Acquisition):
         whitened_slope = np.einsum("kjm,bkjq->bmq", shift_z, move_slope)
         rest_slope = cholesky_pull(rest, np.einsum("bkjq,kju->bqu", move_slope, shift_u))
         whitened_slope -= 2 * whitened @ rest_slope
-        seen_slope = rest_slope - gain.swapaxes(-1, -2) @ gain_slope @ inverse_seen
-        both_slope = gain_slope @ inverse_seen + inverse.T @ whitened_slope
         covariance_slope = np.zeros_like(belief.covariance)
-        covariance_slope[:, :m, m:] = both_slope
-        covariance_slope[:, m:, m:] = seen_slope
+        covariance_slope[:, :m, m:] = gain_slope @ inverse_seen + inverse.T @ whitened_slope
+        covariance_slope[:, m:, m:] = rest_slope - gain.swapaxes(-1, -2) @ gain_slope @ inverse_seen
         pulled = belief.pull(np.zeros_like(belief.mean), covariance_slope)
-        return value, self.features.pull(pulled)[:, m + f :, :]
+        return value, self.features.pull(pulled)[:, m + len(self.fixed) :, :]
+
+
+class _Forward(NamedTuple):
+    """The steps from the belief to the value, in their order."""
+
+    value: Array
+    belief: Joint
+    whitened: Array
+    rest: Array
+    shift_z: Array
+    shift_u: Array
+    move: Array
+    inverse_seen: Array
+    gain: Array
+    soft: Array
+    entropy_slope: Array
+
+
+def _blocks(pools: Array) -> list[Array]:
+    """Return the pools a few at a time: each takes O(k j m) memory."""
+    return [pools[i : i + 8] for i in range(0, len(pools), 8)]
 
 
 def _entropy(chances: Array) -> tuple[Array, Array]:
