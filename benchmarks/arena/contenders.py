@@ -140,5 +140,5 @@ def _recipe(name: str) -> tuple[Recipe, str]:
     if name.startswith("sonde:"):
         return partial(sonde, strategy=name.removeprefix("sonde:")), "sonde"
     if name not in RECIPES:
-        raise SystemExit(f"contenders are {', '.join(RECIPES)} , sonde:<strategy> and sonde:gp/<variant>, got {name!r}")
+        raise SystemExit(f"contenders are {', '.join(RECIPES)}, sonde:<strategy> and sonde:gp/<variant>, got {name!r}")
     return RECIPES[name]

@@ -1,6 +1,7 @@
 """Sonde's Gaussian process with one part changed, to see what each part is worth: ``sonde:gp/no-region`` and so on."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 
@@ -30,13 +31,22 @@ def _everywhere() -> Any:
     import numpy as np
 
     strategy = _gp()
-    bounded = strategy._box
+    aim_of = strategy._aim
 
-    def whole(*arguments: Any) -> Any:
-        box = bounded(*arguments)
-        return type(box)(np.zeros_like(box.low), np.ones_like(box.high), box.centres)
+    def aim(space: Any, history: Any, field: Any, side: float, far: bool, key: Any) -> Any:
+        made = aim_of(space, history, field, side, far, key)
+        made.box = replace(made.box, low=np.zeros(len(space)), high=np.ones(len(space)))
+        return made
 
-    strategy._box = whole
+    strategy._aim = aim
+    return strategy
+
+
+def _never_elsewhere() -> Any:
+    """Return the strategy that stays around the best point when it stalls."""
+    strategy = _gp()
+    aim_of = strategy._aim
+    strategy._aim = lambda space, history, field, side, far, key: aim_of(space, history, field, side, False, key)
     return strategy
 
 
@@ -48,5 +58,6 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "no-quadratic": lambda: _with_forms(lambda form: not form.quadratic),
     "plain": lambda: _with_forms(lambda form: form.kappa is None and not form.quadratic),
     "no-region": _everywhere,
+    "no-elsewhere": _never_elsewhere,
     "ucb": lambda: _gp(acquisition="ucb"),
 }
