@@ -23,7 +23,8 @@ Array = NDArray[np.float64]
 CANDIDATES = 512
 STARTS = 6
 ROUNDS = 20  # of moves on the lattice
-TOLERANCE = 1e-5  # of a climb: a gain of the logarithm that is worth no step
+TOLERANCE = 1e-4  # of a climb: a gain of the logarithm that is worth no step
+CALLS = 50  # of a climb: what comes after them is gained along narrow ridges, slowly
 FAR = 0.1  # from a shunned point, in units of the cube
 _CANDIDATES, _STARTS = 5, 6  # purposes of the key's streams
 
@@ -69,7 +70,7 @@ def best_point(acquisition: Acquisition, field: Field, box: Box, key: Key, *, th
     values = point_values(acquisition, points)
     if field.listed is None:
         chosen = points[choose_starts(values, STARTS // thrift, key.rng(_STARTS), log=acquisition.log)]
-        improved = climb(acquisition, field, box, chosen)
+        improved = climb(acquisition, field, box, chosen, calls=CALLS // thrift)
         improved = improved[box.away(improved, field.free)]
         points = np.concatenate([improved, points])
         values = np.concatenate([point_values(acquisition, improved), values])
@@ -82,10 +83,10 @@ def first_novel(points: Array, values: Array, field: Field) -> Array | None:
     return next((points[i] for i in order if field.novel(points[i])), None)
 
 
-def climb(acquisition: Acquisition, field: Field, box: Box, points: Array) -> Array:
+def climb(acquisition: Acquisition, field: Field, box: Box, points: Array, *, calls: int = CALLS) -> Array:
     """Return the points (m, d) improved by climbs and moves on the lattice."""
     for _ in range(3):
-        slid = slide(acquisition, field, box, points[:, None, :])[:, 0, :] if field.free.any() else points
+        slid = slide(acquisition, field, box, points[:, None, :], calls=calls)[:, 0, :] if field.free.any() else points
         if field.free.all():
             return slid
         moved = np.array([_walk(acquisition, field, point) for point in slid])
@@ -95,7 +96,7 @@ def climb(acquisition: Acquisition, field: Field, box: Box, points: Array) -> Ar
     return points
 
 
-def slide(acquisition: Acquisition, field: Field, box: Box, pools: Array) -> Array:
+def slide(acquisition: Acquisition, field: Field, box: Box, pools: Array, *, calls: int = CALLS) -> Array:
     """Climb from pools (m, q, d) on the continuous coordinates that are active."""
     count, size, width = pools.shape
     points = pools.reshape(-1, width)
@@ -109,7 +110,8 @@ def slide(acquisition: Acquisition, field: Field, box: Box, pools: Array) -> Arr
         value, slope = acquisition.slopes(flat.reshape(-1, size, width))
         return value, slope.reshape(flat.shape)
 
-    reached, _ = bfgs(function, pools.reshape(count, -1), low, high, tolerance=TOLERANCE if acquisition.log else 0.0)
+    tolerance = TOLERANCE if acquisition.log else 0.0
+    reached, _ = bfgs(function, pools.reshape(count, -1), low, high, calls=calls, tolerance=tolerance)
     return back_inside(field, points, field.snap(reached.reshape(-1, width))[0]).reshape(pools.shape)
 
 
