@@ -1,9 +1,9 @@
 """Fits along a growing history: a pure function of the data, with warm starts.
 
-Hyperparameters are fitted at checkpoints, the first 8, 12, 16, 24, 32, 48, ... values, each from where the one of half
+Hyperparameters are fitted at checkpoints, the first 8, 10, 12, 14, 16, 20, ... values, each from where the one of half
 its size ended; between checkpoints a short climb from the last one follows the data. So a process that opens a study
 sees the same hyperparameters as the one that ran it, at the cost of the fits to n, n / 2, n / 4, ... values, and a
-long-running one pays for a full fit only when the history has grown by half (by an eighth, beyond 256).
+long-running one pays for a full fit only when the history has grown by a quarter (by an eighth, beyond 256).
 
 What the model is made of, the output scale and whether the mean is quadratic, is chosen at checkpoints too, by
 evidence.
@@ -155,5 +155,5 @@ def checkpoint(count: int) -> int:
     if count < FIRST:
         return 0
     octave = 2 ** (int(count).bit_length() - 1)
-    parts = 2 if octave < FOLLOWED else 8
+    parts = 4 if octave < FOLLOWED else 8
     return int(octave + (count - octave) * parts // octave * octave // parts)
