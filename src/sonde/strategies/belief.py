@@ -24,6 +24,7 @@ FANTASIES = 32
 SURE = 1e-9  # noise variance of a fantasy
 DRAWS = {"draw": 1, "slice": 10}  # how many hyperparameters are drawn
 WHOLE = 100  # up to so many values a draw is of all hyperparameters; beyond, where it is dearer, of a share of them
+DRAWN = 16  # and of at most so many
 ANY = Key(0, 0)
 _DRAW = 12  # purpose of the key's stream
 
@@ -57,8 +58,8 @@ def believe(space: Space, history: History, chain: Chain, *, hyperparameters: st
     x, y, noise = features(done.units), scale(values), scale.noise(values, deviations)
     covariances = [fitted.covariance]
     if draw:
-        thetas = sample(fitted.covariance, x, y, noise, count=DRAWS[hyperparameters], rng=key.rng(_DRAW),
-                        share=min(1.0, WHOLE / len(y)))  # fmt: skip
+        share = min(1.0, WHOLE / len(y), DRAWN / len(fitted.covariance.theta))
+        thetas = sample(fitted.covariance, x, y, noise, count=DRAWS[hyperparameters], rng=key.rng(_DRAW), share=share)
         covariances = [replace(fitted.covariance, theta=theta) for theta in thetas]
     posteriors = tuple(Posterior.of(each, x, y, noise) for each in covariances)
     usable = history.violations[done.numbers] <= 0

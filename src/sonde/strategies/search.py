@@ -21,9 +21,9 @@ from sonde.strategies.field import Field
 Array = NDArray[np.float64]
 
 CANDIDATES = 512
-STARTS = 6
+STARTS = 8
 ROUNDS = 20  # of moves on the lattice
-TOLERANCE = 1e-4  # of a climb: a gain of the logarithm that is worth no step
+TOLERANCE, FINE = 1e-4, 1e-6  # of a climb from every start, and of the last one from the best end
 CALLS = 50  # of a climb: what comes after them is gained along narrow ridges, slowly
 FAR = 0.1  # from a shunned point, in units of the cube
 _CANDIDATES, _STARTS = 5, 6  # purposes of the key's streams
@@ -88,7 +88,9 @@ def climb(acquisition: Acquisition, field: Field, box: Box, points: Array, *, ca
     for _ in range(3):
         slid = slide(acquisition, field, box, points[:, None, :], calls=calls)[:, 0, :] if field.free.any() else points
         if field.free.all():
-            return slid
+            best = slid[[int(np.argmax(point_values(acquisition, slid)))]]
+            last = slide(acquisition, field, box, best[:, None, :], calls=calls, tolerance=FINE)[:, 0, :]
+            return np.concatenate([last, slid])
         moved = np.array([_walk(acquisition, field, point) for point in slid])
         if np.array_equal(moved, slid):
             return moved
@@ -96,8 +98,13 @@ def climb(acquisition: Acquisition, field: Field, box: Box, points: Array, *, ca
     return points
 
 
-def slide(acquisition: Acquisition, field: Field, box: Box, pools: Array, *, calls: int = CALLS) -> Array:
-    """Climb from pools (m, q, d) on the continuous coordinates that are active."""
+def slide(
+    acquisition: Acquisition, field: Field, box: Box, pools: Array, *, calls: int = CALLS, tolerance: float = TOLERANCE
+) -> Array:
+    """Climb from pools (m, q, d) on the continuous coordinates that are active.
+
+    ``tolerance`` is a gain of the logarithm that is worth no step; other values are climbed to the end.
+    """
     count, size, width = pools.shape
     points = pools.reshape(-1, width)
     _, active = field.snap(points)
@@ -110,7 +117,7 @@ def slide(acquisition: Acquisition, field: Field, box: Box, pools: Array, *, cal
         value, slope = acquisition.slopes(flat.reshape(-1, size, width))
         return value, slope.reshape(flat.shape)
 
-    tolerance = TOLERANCE if acquisition.log else 0.0
+    tolerance = tolerance if acquisition.log else 0.0
     reached, _ = bfgs(function, pools.reshape(count, -1), low, high, calls=calls, tolerance=tolerance)
     return back_inside(field, points, field.snap(reached.reshape(-1, width))[0]).reshape(pools.shape)
 
