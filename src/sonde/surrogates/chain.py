@@ -114,14 +114,16 @@ class Chain:
 
         What was noise and what was signal with fewer values is a local optimum that a climb alone does not leave.
         """
-        few = data.thinned(COMPARED)
-        _, best = max((self._fitted(features, few, form, start, iterations=20) for form in self.forms), key=_score)
-        many = data.thinned(FITTED)
-        starts = [best.covariance, None, noisy_guess(features.groups, quadratic=best.form.quadratic)]
+        few, many = data.thinned(COMPARED), data.thinned(FITTED)
+        rough = [self._fitted(features, few, form, start, iterations=6) for form in self.forms]
+        close = [each for _, each in sorted(rough, key=_score)[-2:]]  # two go on, the others are beyond hope
+        fine = [self._fitted(features, few, each.form, each.covariance, iterations=15) for each in close]
+        best = max(fine, key=_score)[1]
         if len(few.values) < len(many.values):
-            starts = starts[:1]
-        tries = (self._fitted(features, many, best.form, each, iterations=20) for each in starts)
-        return max(tries, key=_score)[1]
+            return self._fitted(features, many, best.form, best.covariance, iterations=20)[1]
+        others = (None, noisy_guess(features.groups, quadratic=best.form.quadratic))
+        fine += [self._fitted(features, few, best.form, each, iterations=20) for each in others]
+        return max(fine, key=_score)[1]
 
     def _fitted(
         self, features: Features, data: Data, form: Form, start: Covariance | None, *, iterations: int
