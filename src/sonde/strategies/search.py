@@ -71,6 +71,9 @@ def best_point(acquisition: Acquisition, field: Field, box: Box, key: Key, *, th
     if field.listed is None:
         chosen = points[choose_starts(values, STARTS // thrift, key.rng(_STARTS), log=acquisition.log)]
         improved = climb(acquisition, field, box, chosen, calls=CALLS // thrift)
+        if thrift == 1 and field.free.any():
+            best = improved[[int(np.argmax(point_values(acquisition, improved)))], None]
+            improved = np.concatenate([slide(acquisition, field, box, best, tolerance=FINE)[:, 0], improved])
         improved = improved[box.away(improved, field.free)]
         points = np.concatenate([improved, points])
         values = np.concatenate([point_values(acquisition, improved), values])
@@ -88,9 +91,7 @@ def climb(acquisition: Acquisition, field: Field, box: Box, points: Array, *, ca
     for _ in range(3):
         slid = slide(acquisition, field, box, points[:, None, :], calls=calls)[:, 0, :] if field.free.any() else points
         if field.free.all():
-            best = slid[[int(np.argmax(point_values(acquisition, slid)))]]
-            last = slide(acquisition, field, box, best[:, None, :], calls=calls, tolerance=FINE)[:, 0, :]
-            return np.concatenate([last, slid])
+            return slid
         moved = np.array([_walk(acquisition, field, point) for point in slid])
         if np.array_equal(moved, slid):
             return moved
