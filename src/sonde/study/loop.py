@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sonde.study.study import Study
 
 _POLL = 0.02  # seconds, for futures that cannot call back
+_HEED = 0.5  # seconds after which a signal is noticed at the latest
 
 
 @dataclass
@@ -104,7 +105,8 @@ class Run:
         """Wait until something has landed, and yield it."""
         calls_back = all(hasattr(future, "add_done_callback") for _, future in self.flying.values())
         while not (landed := [number for number, (_, future) in self.flying.items() if future.done()]):
-            self.landed.wait(None if calls_back else _POLL)
+            # Never without end: a signal that the system handed to another thread does not wake the main one.
+            self.landed.wait(_HEED if calls_back else _POLL)
             self.landed.clear()
         for number in landed:
             trial, future = self.flying[number]
