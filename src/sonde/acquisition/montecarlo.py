@@ -47,13 +47,13 @@ class MonteCarlo(Acquisition):
 
     def values(self, pools: Array) -> Array:
         """Return the mean utility of each pool."""
-        _, factor, base, belief = self._sampled(pools)
+        factor, base, belief = self._sampled(pools)
         value, _, _ = self.utility.function(belief.mean[:, None, :], base @ factor.swapaxes(-1, -2), self.best)
         return average(value, log=self.log)[0]
 
     def slopes(self, pools: Array) -> tuple[Array, Array]:
         """Return the mean utility and its gradient in the new points."""
-        _, factor, base, belief = self._sampled(pools)
+        factor, base, belief = self._sampled(pools)
         spread = base @ factor.swapaxes(-1, -2)
         value, mean_slope, spread_slope = self.utility.function(belief.mean[:, None, :], spread, self.best)
         value, shares = average(value, log=self.log)
@@ -63,9 +63,10 @@ class MonteCarlo(Acquisition):
         )  # eq. (3), right to left
         return value, self.features.pull(pulled)[:, len(self.fixed) :, :]
 
-    def _sampled(self, pools: Array) -> tuple[Array, Array, Array, Joint]:
+    def _sampled(self, pools: Array) -> tuple[Array, Array, Joint]:
+        """Return L (B, f + q, f + q), the base samples and the belief at fixed and new points."""
         fixed = np.broadcast_to(self.fixed, (len(pools), *self.fixed.shape))
         points = np.concatenate([fixed, pools], axis=1)
         belief = self.posterior.joint(self.features(points))
         base = base_samples(self.samples, points.shape[1], self.seed)
-        return points, cholesky(belief.covariance), base, belief
+        return cholesky(belief.covariance), base, belief

@@ -24,7 +24,7 @@ class Row(NamedTuple):
     reason: str
 
 
-MANY = 2000  # benchmarks/latency: a suggestion of gp takes a second or so at this many results, and grows as their cube
+MANY = 2000  # benchmarks/latency: a suggestion of gp takes 0.6 s at this many results, and grows as their cube
 
 TABLE = (
     Row(
