@@ -21,7 +21,7 @@ from sonde.acquisition.utilities import UTILITIES
 from sonde.optimizers import adam, bfgs
 from sonde.surrogates.covariance import Covariance
 from sonde.surrogates.features import Features
-from sonde.surrogates.gp import Posterior
+from sonde.surrogates.gp import ExactPosterior
 
 PICTURE = Path(__file__).parents[2] / "docs" / "figures" / "acquisition-surfaces.png"
 FEATURES = Features((0,))
@@ -47,12 +47,12 @@ class Panel(NamedTuple):
     reached: dict[str, float]
 
 
-def belief() -> Posterior:
+def belief() -> ExactPosterior:
     """Return the belief after three observations."""
-    return Posterior.of(Covariance(FEATURES.groups, THETA), FEATURES(SEEN[0]), SEEN[1])
+    return ExactPosterior.of(Covariance(FEATURES.groups, THETA), FEATURES(SEEN[0]), SEEN[1])
 
 
-def surfaces(posterior: Posterior) -> Iterator[tuple[str, Surface, int]]:
+def surfaces(posterior: ExactPosterior) -> Iterator[tuple[str, Surface, int]]:
     """Yield each acquisition, with as many cells to a side as it can afford."""
     nothing, best = np.empty((0, 1)), float(SEEN[1].max())
     for name in ("ei", "pi", "ucb", "sr"):
@@ -132,7 +132,7 @@ def _shown(point: np.ndarray) -> str:
     return f"({point[0]:.3f}, {point[1]:.3f})"
 
 
-def draw(posterior: Posterior, drawn: dict[str, Panel]) -> None:
+def draw(posterior: ExactPosterior, drawn: dict[str, Panel]) -> None:
     """Draw the belief and the five surfaces."""
     figure, axes = panels(2, 3, (10.5, 7))
     flat = axes.ravel()
@@ -144,7 +144,7 @@ def draw(posterior: Posterior, drawn: dict[str, Panel]) -> None:
     save(figure, PICTURE)
 
 
-def _draw_belief(axis: Any, posterior: Posterior) -> None:
+def _draw_belief(axis: Any, posterior: ExactPosterior) -> None:
     x = np.linspace(0, 1, 400)
     at = FEATURES(x[:, None])
     marginals = posterior.marginals(at)

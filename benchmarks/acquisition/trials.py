@@ -17,7 +17,7 @@ from sonde.acquisition.montecarlo import MonteCarlo
 from sonde.acquisition.pointwise import Pointwise
 from sonde.acquisition.utilities import UTILITIES
 from sonde.optimizers import choose_starts
-from sonde.surrogates.gp import Posterior
+from sonde.surrogates.gp import ExactPosterior
 
 NAMES = {"ei": "q-EI", "ucb": "q-UCB", "pi": "q-PI", "sr": "q-SR", "es": "q-ES"}
 SAMPLES = 128  # fixed base samples
@@ -71,14 +71,16 @@ def choose(
 
 def acquire(name: str, units: np.ndarray, values: np.ndarray, seed: int) -> Acquisition:
     """Return the acquisition after values (n,) at units (n, d)."""
-    posterior, nothing = Posterior.of(COVARIANCE, FEATURES(units), values), np.empty((0, DIMENSION))
+    posterior, nothing = ExactPosterior.of(COVARIANCE, FEATURES(units), values), np.empty((0, DIMENSION))
     if name != "es":
         return MonteCarlo(UTILITIES[name], posterior, FEATURES, float(values.max()), nothing, POOL, SAMPLES, seed)
     representers = _representers(posterior, units, values, np.random.default_rng([seed, 2]))
     return Entropy(posterior, FEATURES, representers, POOL, nothing, OUTCOMES, INNER, seed, TEMPERATURE)
 
 
-def _representers(posterior: Posterior, units: np.ndarray, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _representers(
+    posterior: ExactPosterior, units: np.ndarray, values: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Return points where the maximum may be: in proportion to EI, of uniform ones and neighbours of the best."""
     points = np.concatenate([rng.random((512, DIMENSION)), around(_leaders(units, values), 256, rng)])
     promise = Pointwise("log_ei", posterior, FEATURES, np.array([values.max()])).values(points[:, None, :])

@@ -9,7 +9,7 @@ from tests.surrogates.models import numeric_gradient, units_of
 from sonde.acquisition.port import Acquisition
 from sonde.surrogates.covariance import Covariance
 from sonde.surrogates.features import Features
-from sonde.surrogates.gp import Posterior
+from sonde.surrogates.gp import ExactPosterior
 
 Array = NDArray[np.float64]
 
@@ -19,11 +19,13 @@ NONE = np.empty((0, 2))
 BEST = 0.5
 
 
-def belief_of(features: Features = PLANE, *, noise: float = 1e-3, count: int = 6, quadratic: bool = False) -> Posterior:
+def belief_of(
+    features: Features = PLANE, *, noise: float = 1e-3, count: int = 6, quadratic: bool = False
+) -> ExactPosterior:
     """A model of a few values whose posterior is uncertain enough for every utility to have something to say."""
     theta = np.log([0.2, 0.35, 1.2, noise, *[0.2] * quadratic])
     y = np.random.default_rng(5).normal(size=count)
-    return Posterior.of(Covariance(features.groups, theta, quadratic), features(units_of(features, count)), y)
+    return ExactPosterior.of(Covariance(features.groups, theta, quadratic), features(units_of(features, count)), y)
 
 
 def check_slopes(acquisition: Acquisition, pools: Array, *, step: float = 1e-6, tolerance: float = 1e-5) -> None:

@@ -11,7 +11,7 @@ from tests.surrogates.models import units_of
 from sonde.acquisition.entropy import Entropy
 from sonde.surrogates.covariance import Covariance
 from sonde.surrogates.features import Features
-from sonde.surrogates.gp import Posterior
+from sonde.surrogates.gp import ExactPosterior
 
 LINE = Features((0,))
 
@@ -23,11 +23,11 @@ def search(features: Features = PLANE, size: int = 1, **options: Any) -> Entropy
     return Entropy(features=features, size=size, **options)
 
 
-def on_a_line(noise: float = 1e-6) -> Posterior:
+def on_a_line(noise: float = 1e-6) -> ExactPosterior:
     """Values at 0, 0.1, ..., 0.5 fall to the right: what is not known lies on the right, beyond them."""
     units = np.arange(6)[:, None] / 10
     theta = np.log([0.15, 1.0, noise])
-    return Posterior.of(Covariance(LINE.groups, theta), LINE(units), 1.5 - 2 * units[:, 0])
+    return ExactPosterior.of(Covariance(LINE.groups, theta), LINE(units), 1.5 - 2 * units[:, 0])
 
 
 @pytest.mark.parametrize("features", [PLANE, MIXED], ids=["numbers", "mixed"])
@@ -51,7 +51,7 @@ def test_it_is_the_drop_that_conditioning_brings() -> None:
     posterior, pool = acquisition.posterior, np.array([[[0.7, 0.3]]])
     rng = np.random.default_rng(0)
 
-    def entropy(belief: Posterior) -> float:
+    def entropy(belief: ExactPosterior) -> float:
         joint = belief.joint(PLANE(representers)[None])
         samples = rng.multivariate_normal(joint.mean[0], joint.covariance[0], size=1000, method="eigh")
         chances = softmax(samples / temperature, axis=1).mean(axis=0)

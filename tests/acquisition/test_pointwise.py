@@ -11,12 +11,12 @@ from sonde.acquisition.pointwise import Pointwise
 from sonde.acquisition.sampling import base_samples
 from sonde.acquisition.utilities import UTILITIES
 from sonde.surrogates.features import Features
-from sonde.surrogates.gp import Posterior
+from sonde.surrogates.gp import ExactPosterior
 
 PENDING = np.array([[0.35, 0.8], [0.6, 0.25]])
 
 
-def fantasised(features: Features, pending: np.ndarray, count: int) -> tuple[Posterior, np.ndarray]:
+def fantasised(features: Features, pending: np.ndarray, count: int) -> tuple[ExactPosterior, np.ndarray]:
     """The belief after S samples of the function at points under way, and the best value of each."""
     posterior = belief_of(features)
     joint = posterior.joint(features(pending)[None])

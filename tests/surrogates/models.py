@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sonde.surrogates.covariance import Covariance
 from sonde.surrogates.features import Features
-from sonde.surrogates.gp import Posterior
+from sonde.surrogates.gp import ExactPosterior
 
 Array = NDArray[np.float64]
 
@@ -43,10 +43,10 @@ def data_of(features: Features, count: int, seed: int = 0) -> tuple[Array, Array
 
 def posterior_of(
     features: Features, quadratic: bool = False, *, count: int = 7, columns: int = 1, noise: float = 1e-2, seed: int = 0
-) -> Posterior:
+) -> ExactPosterior:
     x, _, _ = data_of(features, count, seed)
     y = np.random.default_rng([seed, 4]).normal(size=(count, columns))
-    return Posterior.of(covariance_of(features, quadratic, seed=seed, noise=noise), x, y)
+    return ExactPosterior.of(covariance_of(features, quadratic, seed=seed, noise=noise), x, y)
 
 
 def plain_covariance(covariance: Covariance, x: Array, y: Array) -> Array:

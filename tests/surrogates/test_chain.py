@@ -170,3 +170,14 @@ def test_before_the_first_checkpoint_there_is_a_fit_too() -> None:
 def test_odd_values_have_fits(values: np.ndarray) -> None:
     fitted = Chain().fit(NUMBERS, Data(units_of(NUMBERS, 9), values, np.full(9, np.nan)))
     assert np.all(np.isfinite(fitted.covariance.theta))
+
+
+def test_a_parameter_on_the_wrong_scale_is_warped_and_one_on_the_right_scale_is_not() -> None:
+    units = units_of(NUMBERS, 24)
+    told = np.full(24, np.nan)
+    wrong = np.sum((np.log10(1e-3 + units) + 1.5) ** 2, axis=1)
+    right = np.sum((units - 0.4) ** 2, axis=1)
+    assert Chain().fit(NUMBERS, Data(units, right, told), follow=False).features == NUMBERS
+    fitted = Chain().fit(NUMBERS, Data(units, wrong, told), follow=False)
+    assert fitted.features.warp
+    assert max(fitted.features.warp[:2]) < 0  # stretched near 0

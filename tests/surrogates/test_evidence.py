@@ -16,9 +16,10 @@ from tests.surrogates.models import (
     data_of,
     numeric_gradient,
     plain_covariance,
+    units_of,
 )
 
-from sonde.surrogates.evidence import factorise, log_evidence, log_likelihood
+from sonde.surrogates.evidence import factorise, log_evidence, log_evidence_of_inputs, log_likelihood
 from sonde.surrogates.features import Features
 
 
@@ -41,6 +42,20 @@ def test_its_gradient(features: Features, quadratic: bool, told: bool) -> None:
         lambda theta: log_likelihood(replace(covariance, theta=theta), x, y, noise), covariance.theta, step=1e-5
     )
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
+def test_its_gradient_in_the_warp(features: Features, quadratic: bool) -> None:
+    covariance, (_, y, noise), units = covariance_of(features, quadratic), data_of(features, 9), units_of(features, 9)
+    at = np.random.default_rng(5).normal(0, 0.4, 2 * len(features.choices))
+    warped = replace(features, warp=tuple(at))
+    value, gradient, slopes = log_evidence_of_inputs(covariance, warped(units), y, noise)
+    plain = log_evidence(covariance, warped(units), y, noise)
+    assert (value, gradient.tolist()) == (plain[0], plain[1].tolist())
+    expected = numeric_gradient(
+        lambda warp: log_likelihood(covariance, replace(features, warp=tuple(warp))(units), y, noise), at, step=1e-5
+    )
+    np.testing.assert_allclose(warped.pull_warp(slopes, units), expected, rtol=1e-6, atol=1e-7)
 
 
 def test_data_are_left_as_they_were() -> None:

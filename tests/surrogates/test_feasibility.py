@@ -139,7 +139,7 @@ def test_hopeless_points_have_slopes_to_some_digits(offset: float) -> None:
     belief = posterior.marginals(NUMBERS(NEW))
     width = np.sqrt(1 + belief.variance)
     z = (belief.mean[:, 0] + offset) / width
-    expected = NUMBERS.pull(belief.pull(-(z / width)[:, None], 0.5 * z * z / width**2))
+    expected = NUMBERS.pull(belief.pull(-(z / width)[:, None], 0.5 * z * z / width**2), NEW)
     np.testing.assert_allclose(
         passing(NEW)[1], expected, rtol=max(2 / offset**2, 1e-4), atol=1e-4 * abs(expected).max()
     )

@@ -43,14 +43,28 @@ def test_columns_belong_to_parameters() -> None:
     assert MIXED(units_of(MIXED, (2, 3))).shape == (2, 3, 6)
 
 
-def test_slopes_are_pulled_back_to_the_numbers_alone() -> None:
+@pytest.mark.parametrize("warp", [(), (0.3, 0.0, -0.7, 0.0, -0.4, 0.0, 0.5, 0.0)], ids=["plain", "warped"])
+def test_slopes_are_pulled_back_to_the_numbers_alone(warp: tuple[float, ...]) -> None:
+    features = replace(MIXED, warp=warp)
     units = units_of(MIXED, (2, 3))
     weights = np.random.default_rng(0).normal(size=(2, 3, 6))
-    pulled = MIXED.pull(weights * np.cos(MIXED(units)))
-    expected = numeric_gradient(lambda at: float(np.sum(weights * np.sin(MIXED(at)))), units)
-    np.testing.assert_allclose(pulled, expected, atol=1e-8)
+    pulled = features.pull(weights * np.cos(features(units)), units)
+    expected = numeric_gradient(lambda at: float(np.sum(weights * np.sin(features(at)))), units)
+    np.testing.assert_allclose(pulled, expected, atol=1e-7)
     assert np.all(pulled[..., [1, 3]] == 0)
     assert np.all(pulled[..., [0, 2]] != 0)
+
+
+def test_a_warp_keeps_order_ends_and_categories() -> None:
+    warped = Features((0, 3), warp=(-1.5, 9.0, 1.0, 9.0))
+    units = np.stack([np.linspace(0, 1, 50), np.full(50, 0.5)], axis=1)
+    x = warped(units)
+    assert np.all(np.diff(x[:, 0]) >= 0)
+    np.testing.assert_allclose(x[[0, -1], 0], [-0.5, 0.5], atol=0.15)
+    np.testing.assert_array_equal(x[:, 1:], Features((0, 3))(units)[:, 1:])
+    assert np.all(np.isfinite(warped.pull(np.ones_like(x), units)))
+    same = Features((0, 3), warp=(0.0, 0.0, 0.0, 0.0))
+    np.testing.assert_allclose(same(units), Features((0, 3))(units), atol=2e-6)
 
 
 def test_an_inactive_parameter_does_not_matter_among_configurations_without_it() -> None:

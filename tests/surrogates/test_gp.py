@@ -22,7 +22,7 @@ from tests.surrogates.models import (
 from sonde.surrogates.covariance import Covariance
 from sonde.surrogates.evidence import log_likelihood
 from sonde.surrogates.features import Features
-from sonde.surrogates.gp import Posterior
+from sonde.surrogates.gp import ExactPosterior
 
 # A problem that GPyTorch 1.15.2 solved, and its answers: see ``freeze_gpytorch``.
 LENGTHSCALES = (0.4, 0.9)
@@ -57,7 +57,7 @@ def test_it_is_gpytorchs(quadratic: bool) -> None:
     theta = np.log([*LENGTHSCALES, SCALE, NOISE, *[BEND] * quadratic])
     covariance = Covariance(NUMBERS.groups, theta, quadratic)
     evidence, means, covariances = FROZEN[quadratic]
-    posterior = Posterior.of(covariance, X, Y)
+    posterior = ExactPosterior.of(covariance, X, Y)
     marginals, joint = posterior.marginals(NEW), posterior.joint(NEW[None])
     assert log_likelihood(covariance, X, Y, np.zeros(5)) == pytest.approx(evidence, rel=1e-10)
     np.testing.assert_allclose(marginals.mean[:, 0], means, rtol=1e-10)
@@ -69,7 +69,7 @@ def test_it_is_gpytorchs(quadratic: bool) -> None:
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
 def test_without_noise_it_goes_through_the_values(features: Features, quadratic: bool) -> None:
     x, y, _ = data_of(features, 7)
-    belief = Posterior.of(covariance_of(features, quadratic, noise=1e-10), x, y).marginals(x)
+    belief = ExactPosterior.of(covariance_of(features, quadratic, noise=1e-10), x, y).marginals(x)
     np.testing.assert_allclose(belief.mean[:, 0], y, atol=1e-6)
     assert np.all(belief.variance > 0)
     assert np.all(belief.variance < 1e-9)
@@ -78,7 +78,7 @@ def test_without_noise_it_goes_through_the_values(features: Features, quadratic:
 def test_far_away_it_is_the_prior_but_for_the_mean() -> None:
     x, y, _ = data_of(NUMBERS, 30)
     covariance = covariance_of(NUMBERS, noise=1e-4)
-    belief = Posterior.of(covariance, x, y).marginals(np.array([[1e3, 1e3]]))
+    belief = ExactPosterior.of(covariance, x, y).marginals(np.array([[1e3, 1e3]]))
     assert covariance.scale < belief.variance[0] < covariance.scale + 1.0  # the constant is known a little
 
 
@@ -90,15 +90,15 @@ def test_step_by_step_is_all_at_once(model: tuple[Features, bool], sizes: list[i
     features, quadratic = model
     x, y, noise = data_of(features, sum(sizes), seed)
     covariance = covariance_of(features, quadratic, seed=seed)
-    whole = Posterior.of(covariance, x, y, noise)
+    whole = ExactPosterior.of(covariance, x, y, noise)
     ends = np.cumsum(sizes)
-    grown = Posterior.of(covariance, x[: ends[0]], y[: ends[0]], noise[: ends[0]])
+    grown = ExactPosterior.of(covariance, x[: ends[0]], y[: ends[0]], noise[: ends[0]])
     for start, stop in pairwise(ends):
         grown = grown.condition(x[start:stop], y[start:stop, None], noise[start:stop])
     assert_same(grown, whole, features)
 
 
-def assert_same(one: Posterior, other: Posterior, features: Features) -> None:
+def assert_same(one: ExactPosterior, other: ExactPosterior, features: Features) -> None:
     np.testing.assert_allclose(one.inverse, other.inverse, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(one.white, other.white, rtol=1e-8, atol=1e-9)
     new = features(units_of(features, 5, seed=1000))
@@ -118,10 +118,10 @@ def test_columns_are_posteriors_of_their_own() -> None:
     x, _, noise = data_of(MIXED, 6)
     columns = np.random.default_rng(0).normal(size=(6, 3))
     covariance, new = covariance_of(MIXED, True), MIXED(units_of(MIXED, 4, seed=1))
-    together = Posterior.of(covariance, x, columns, noise).marginals(new)
+    together = ExactPosterior.of(covariance, x, columns, noise).marginals(new)
     assert together.mean.shape == (4, 3)
     for s in range(3):
-        alone = Posterior.of(covariance, x, columns[:, s], noise).marginals(new)
+        alone = ExactPosterior.of(covariance, x, columns[:, s], noise).marginals(new)
         np.testing.assert_allclose(together.mean[:, s], alone.mean[:, 0], rtol=1e-10)
         np.testing.assert_allclose(together.variance, alone.variance, rtol=1e-10)
 
@@ -134,7 +134,7 @@ def test_fantasies_are_posteriors_of_their_own(columns: int) -> None:
     new = MIXED(units_of(MIXED, 3, seed=2))
     together = posterior.condition(point, outcomes).marginals(new)
     for s in range(4):
-        own = Posterior(posterior.covariance, posterior.x, posterior.inverse, posterior.white[:, [s % columns]])
+        own = ExactPosterior(posterior.covariance, posterior.x, posterior.inverse, posterior.white[:, [s % columns]])
         alone = own.condition(point, outcomes[:, [s]]).marginals(new)
         np.testing.assert_allclose(together.mean[:, s], alone.mean[:, 0], rtol=1e-10)
         np.testing.assert_allclose(together.variance, alone.variance, rtol=1e-10)
@@ -144,10 +144,10 @@ def test_fantasies_are_posteriors_of_their_own(columns: int) -> None:
 def test_leaving_one_out_is_leaving_one_out(features: Features, quadratic: bool) -> None:
     x, y, noise = data_of(features, 7)
     covariance = covariance_of(features, quadratic)
-    means, variances = Posterior.of(covariance, x, y, noise).leave_one_out(y)
+    means, variances = ExactPosterior.of(covariance, x, y, noise).leave_one_out(y)
     for i in range(7):
         others = np.arange(7) != i
-        belief = Posterior.of(covariance, x[others], y[others], noise[others]).marginals(x[i : i + 1])
+        belief = ExactPosterior.of(covariance, x[others], y[others], noise[others]).marginals(x[i : i + 1])
         assert means[i] == pytest.approx(belief.mean[0, 0], rel=1e-9)
         assert variances[i] == pytest.approx(belief.variance[0] + covariance.noise + noise[i], rel=1e-9)
 

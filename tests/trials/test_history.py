@@ -220,6 +220,15 @@ def repr_of(array: Any) -> tuple[Any, ...]:
     return array.shape, repr(array.tolist())
 
 
+def test_results_arrive_in_the_order_of_their_revisions() -> None:
+    history = history_of(SPACE, [(A, State.RUNNING)] * 4)
+    row = SPACE.row(A)
+    history.update(Changes(6, [changed(2, row, told(1.0), 5), changed(3, row, failure("x"), 6)]))
+    assert history.arrivals.tolist() == [2, 3]
+    history.update(Changes(7, [changed(0, row, told(2.0), 7)]))
+    assert history.arrivals.tolist() == [2, 3, 0]
+
+
 def test_a_history_grows_beyond_its_first_room() -> None:
     history = History(SPACE)
     for start in range(0, 1000, 10):

@@ -25,7 +25,7 @@ from scipy.special import softmax
 from sonde.acquisition.port import Acquisition
 from sonde.acquisition.sampling import base_samples, cholesky, cholesky_pull
 from sonde.surrogates.features import Features
-from sonde.surrogates.gp import Joint, Posterior
+from sonde.surrogates.posterior import Joint, Posterior
 
 Array = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ class Entropy(Acquisition):
 
     def slopes(self, pools: Array) -> tuple[Array, Array]:
         """Return the expected drop and its gradient."""
-        pairs = [self._backward(self._forward(block)) for block in _blocks(pools)]
+        pairs = [self._backward(self._forward(block), block) for block in _blocks(pools)]
         return np.concatenate([value for value, _ in pairs]), np.concatenate([slope for _, slope in pairs])
 
     @cached_property
@@ -74,7 +74,7 @@ class Entropy(Acquisition):
         points = np.concatenate([np.broadcast_to(still, (len(pools), *still.shape)), pools], axis=1)
         belief = self.posterior.joint(self.features(points))
         both = belief.covariance[:, :m, m:]  # S_RX
-        seen = belief.covariance[:, m:, m:] + self.posterior.covariance.noise * np.eye(points.shape[1] - m)  # T
+        seen = belief.covariance[:, m:, m:] + self.posterior.noise * np.eye(points.shape[1] - m)  # T
         whitened = inverse @ both  # A
         rest = cholesky(seen - whitened.swapaxes(-1, -2) @ whitened)  # C
         base_rest = base_samples(len(base), seen.shape[-1], self.seed + 7919)
@@ -88,7 +88,7 @@ class Entropy(Acquisition):
         value = now - entropy.mean(axis=-1)
         return _Forward(value, belief, whitened, rest, shift_z, shift_u, move, inverse_seen, gain, soft, entropy_slope)
 
-    def _backward(self, forward: _Forward) -> tuple[Array, Array]:
+    def _backward(self, forward: _Forward, pools: Array) -> tuple[Array, Array]:
         """Return the value and its gradient: the steps of ``_forward`` from the last to the first."""
         value, belief, whitened, rest, shift_z, shift_u, move, inverse_seen, gain, soft, entropy_slope = forward
         inverse, m = self._now[0], len(self.representers)
@@ -104,7 +104,7 @@ class Entropy(Acquisition):
         covariance_slope[:, :m, m:] = gain_slope @ inverse_seen + inverse.T @ whitened_slope
         covariance_slope[:, m:, m:] = rest_slope - gain.swapaxes(-1, -2) @ gain_slope @ inverse_seen
         pulled = belief.pull(np.zeros_like(belief.mean), covariance_slope)
-        return value, self.features.pull(pulled)[:, m + len(self.fixed) :, :]
+        return value, self.features.pull(pulled[:, -pools.shape[1] :, :], pools)
 
 
 class _Forward(NamedTuple):

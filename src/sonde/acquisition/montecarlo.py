@@ -18,7 +18,7 @@ from sonde.acquisition.port import Acquisition
 from sonde.acquisition.sampling import base_samples, cholesky, cholesky_pull
 from sonde.acquisition.utilities import Utility
 from sonde.surrogates.features import Features
-from sonde.surrogates.gp import Joint, Posterior
+from sonde.surrogates.posterior import Joint, Posterior
 
 Array = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ class MonteCarlo(Acquisition):
         pulled = belief.pull(
             np.sum(shares[..., None] * mean_slope, axis=1), cholesky_pull(factor, factor_slope)
         )  # eq. (3), right to left
-        return value, self.features.pull(pulled)[:, len(self.fixed) :, :]
+        return value, self.features.pull(pulled[:, len(self.fixed) :, :], pools)
 
     def _sampled(self, pools: Array) -> tuple[Array, Array, Joint]:
         """Return L (B, f + q, f + q), the base samples and the belief at fixed and new points."""

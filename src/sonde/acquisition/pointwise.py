@@ -16,7 +16,7 @@ from sonde.acquisition.averages import average
 from sonde.acquisition.closed import FORMULAS
 from sonde.acquisition.port import Acquisition
 from sonde.surrogates.features import Features
-from sonde.surrogates.gp import Marginals, Posterior
+from sonde.surrogates.posterior import Marginals, Posterior
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class Pointwise(Acquisition):
         """Return the average and its gradient."""
         belief, value, mean_slope, deviation_slope = self._evaluate(pools)
         variance_slope = deviation_slope / (2 * np.sqrt(belief.variance))
-        return value, self.features.pull(belief.pull(mean_slope, variance_slope))[:, None, :]
+        return value, self.features.pull(belief.pull(mean_slope, variance_slope)[:, None, :], pools)
 
     def _evaluate(self, pools: Array) -> tuple[Marginals, Array, Array, Array]:
         belief = self.posterior.marginals(self.features(pools[:, 0, :]))

@@ -103,7 +103,7 @@ class MemoryStorage(Storage):
         """Return changed columns."""
         with self._lock:
             own = self._study(study)
-            return Changes(own.revision, [_columns(record) for record in own.newer(since)])
+            return Changes(own.revision, [_columns(own, record) for record in own.newer(since)])
 
     def records(self, study: int, since: int) -> tuple[int, list[TrialRecord]]:
         """Return changed records."""
@@ -257,10 +257,10 @@ class MemoryStorage(Storage):
             own.leases.update((record.number, self.now() + asker.lease) for record in records)
 
 
-def _columns(record: TrialRecord) -> tuple[Any, ...]:
+def _columns(own: _Study, record: TrialRecord) -> tuple[Any, ...]:
     outcome = record.outcome or Outcome(record.state)
-    return (record.number, record.state, record.row, outcome.value, outcome.noise, outcome.gradient, outcome.hessian,
-            outcome.constraints)  # fmt: skip
+    return (record.number, record.state, own.revisions[record.number], record.row, outcome.value, outcome.noise,
+            outcome.gradient, outcome.hessian, outcome.constraints)  # fmt: skip
 
 
 def _summary(study: _Study) -> StudySummary:

@@ -1,32 +1,25 @@
-"""From a history to a model of it: what is believed about the objective, and about what works."""
+"""What is believed about the objective and about what works, and outcomes imagined of points under way."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sonde.acquisition.sampling import base_samples
-from sonde.sampling import Key
 from sonde.space import Space
-from sonde.surrogates.chain import FOLLOWED, Chain, Data
-from sonde.surrogates.feasibility import Feasibility, Passing, combine, learn_constraint, learn_success
+from sonde.surrogates.feasibility import Feasibility
 from sonde.surrogates.features import Features
-from sonde.surrogates.fitting import sample
-from sonde.surrogates.gp import Posterior
 from sonde.surrogates.outputs import Scale
+from sonde.surrogates.posterior import Posterior
 from sonde.trials import History
 
 Array = NDArray[np.float64]
 
 FANTASIES = 32
 SURE = 1e-9  # noise variance of a fantasy
-DRAWS = {"draw": 1, "slice": 10}  # how many hyperparameters are drawn
-WHOLE = 100  # up to so many values a draw is of all hyperparameters; beyond, where it is dearer, of a share of them
-DRAWN = 16  # and of at most so many
-ANY = Key(0, 0)
-_DRAW = 12  # purpose of the key's stream
+NOISY = 1e-4  # noise variance above which the best value seen may be luck
 
 
 @dataclass(frozen=True)
@@ -47,50 +40,28 @@ def features_of(space: Space) -> Features:
     return Features(tuple(0 if each.ordered else int(each.axis.size) for each in space.parameters.values()))
 
 
-def believe(space: Space, history: History, chain: Chain, *, hyperparameters: str = "map", key: Key = ANY) -> Belief:
-    """Return the belief after a history with at least one completed trial."""
-    features = features_of(space)
-    done = history.completed
-    values, deviations = history.values[done.numbers], history.noise[done.numbers]
-    draw = hyperparameters in DRAWS and len(done) <= FOLLOWED  # beyond, the posterior is narrow and a draw is dear
-    fitted = chain.fit(features, Data(done.units, values, deviations), follow=not draw)
-    scale = Scale.of(values, fitted.kappa)
-    x, y, noise = features(done.units), scale(values), scale.noise(values, deviations)
-    covariances = [fitted.covariance]
-    if draw:
-        share = min(1.0, WHOLE / len(y), DRAWN / len(fitted.covariance.theta))
-        thetas = sample(fitted.covariance, x, y, noise, count=DRAWS[hyperparameters], rng=key.rng(_DRAW), share=share)
-        covariances = [replace(fitted.covariance, theta=theta) for theta in thetas]
-    posteriors = tuple(Posterior.of(each, x, y, noise) for each in covariances)
-    usable = history.violations[done.numbers] <= 0
-    return Belief(
-        features, scale, posteriors, y,
-        best=_best(posteriors[0], y, usable),
-        incumbents=done.units[np.argsort(-np.where(usable, y, y - 1e6), kind="stable")[:3]],
-        feasibility=_feasibility(features, history),
-    )  # fmt: skip
-
-
-def _best(posterior: Posterior, y: Array, usable: NDArray[np.bool_]) -> float | None:
+def best_value(posterior: Posterior, x: Array, y: Array, usable: NDArray[np.bool_]) -> float | None:
     """Return the best value seen; where there is noise, the best of what the model makes of the values."""
     if not usable.any():
         return None
-    noisy = posterior.covariance.noise > 1e-4
-    return float(np.max((posterior.marginals(posterior.x).mean[:, 0] if noisy else y)[usable]))
+    if posterior.noise <= NOISY:
+        return float(np.max(y[usable]))
+    return float(np.max(posterior.marginals(x[usable]).mean[:, 0]))
 
 
-def _feasibility(features: Features, history: History) -> Feasibility | None:
-    done, failed = history.completed, history.failed
-    conditions: list[Passing] = []
-    if len(failed):
-        units = np.concatenate([done.units, failed.units])
-        conditions.append(learn_success(features, units, np.arange(len(units)) < len(done)))
-    told = {number: history.constraints[number] for number in done.numbers.tolist() if number in history.constraints}
-    for name in sorted({name for levels in told.values() for name in levels}):
-        rows = [i for i, number in enumerate(done.numbers.tolist()) if name in told.get(number, {})]
-        levels = np.array([told[int(done.numbers[i])][name] for i in rows])
-        conditions.append(learn_constraint(features, done.units[rows], levels))
-    return combine(conditions)
+def best_points(units: Array, y: Array, usable: NDArray[np.bool_], count: int = 3) -> Array:
+    """Return the best points, feasible ones first."""
+    return units[np.argsort(-np.where(usable, y, y - 1e6), kind="stable")[:count]]
+
+
+def measured_constraints(history: History, numbers: NDArray[np.int64]) -> dict[str, tuple[list[int], Array]]:
+    """Return, for each constraint that was told of these trials, which of them it was told of, and its levels."""
+    told = [history.constraints.get(number, {}) for number in numbers.tolist()]
+    found = {}
+    for name in sorted({name for levels in told for name in levels}):
+        rows = [i for i, levels in enumerate(told) if name in levels]
+        found[name] = (rows, np.array([told[i][name] for i in rows]))
+    return found
 
 
 @dataclass
@@ -114,27 +85,6 @@ class Fantasies:
         """
         belief = self.posterior.marginals(x[None])
         outcomes = belief.mean[0] + np.sqrt(belief.variance) * self.base[:, self._used]
-        self.posterior = self.posterior.condition(x[None], outcomes[None], SURE - self.posterior.covariance.noise)
+        self.posterior = self.posterior.condition(x[None], outcomes[None], SURE - self.posterior.noise)
         self.best = np.maximum(self.best, outcomes)
         self._used += 1
-
-
-@dataclass(frozen=True)
-class BelievedValues:
-    """The belief as predictions of values, in their own units; of values that will be seen, noise included."""
-
-    space: Space
-    history: History
-    belief: Belief
-
-    def predict(self, rows: Array) -> tuple[Array, Array]:
-        """Return means and standard deviations (m,) at rows (m, d)."""
-        posterior = self.belief.posteriors[0]
-        marginals = posterior.marginals(self.belief.features(self.space.codec.encode(rows)[0]))
-        return self.belief.scale.restore(marginals.mean[:, 0], marginals.variance + posterior.covariance.noise)
-
-    def leave_one_out(self) -> tuple[NDArray[np.int64], Array, Array, Array]:
-        """Return numbers, means, standard deviations and scores of the completed trials."""
-        means, variances = self.belief.posteriors[0].leave_one_out(self.belief.values)
-        scores = -(self.belief.values - means) / np.sqrt(variances)
-        return self.history.completed.numbers, *self.belief.scale.restore(means, variances), scores

@@ -1,68 +1,44 @@
-"""Bayesian optimization: an exact Gaussian process and reparameterized acquisitions (Wilson et al. 2017)."""
+"""The strategy ``"gp"``: an exact Gaussian process and reparameterized acquisitions (Wilson et al. 2017)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from dataclasses import field as dataclass_field
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.acquisition.port import Acquisition
 from sonde.acquisition.utilities import Utility
-from sonde.errors import OptionError
-from sonde.sampling import Key, sobol
+from sonde.sampling import Key
 from sonde.space import Space
-from sonde.strategies.acquire import acquire, check_acquisition, needs_fantasies
-from sonde.strategies.belief import Belief, BelievedValues, Fantasies, believe
-from sonde.strategies.field import Field
-from sonde.strategies.novelty import novel_rows
-from sonde.strategies.oddities import warn_of_oddities
-from sonde.strategies.pools import SEARCHES, best_pool
-from sonde.strategies.port import Strategy
-from sonde.strategies.region import box_around, follow
-from sonde.strategies.search import Box, best_point, candidates
-from sonde.strategies.sobol import Sobol
+from sonde.strategies.acquire import check_acquisition
+from sonde.strategies.bayesian import THRIFT, Bayesian
+from sonde.strategies.belief import Belief, best_points, best_value, features_of, measured_constraints
+from sonde.strategies.believed import BelievedValues
+from sonde.strategies.options import one_of
+from sonde.strategies.pools import SEARCHES
 from sonde.strategies.start import first_count, ready
 from sonde.strategies.threads import one_thread
-from sonde.surrogates.chain import PLAIN_FORMS, Chain
+from sonde.surrogates.chain import FOLLOWED, PLAIN_FORMS, Chain, Data
+from sonde.surrogates.feasibility import Feasibility, combine, learn_constraint, learn_success
+from sonde.surrogates.features import Features
+from sonde.surrogates.fitting import sample
+from sonde.surrogates.gp import ExactPosterior
+from sonde.surrogates.outputs import Scale
 from sonde.trials import History
 
 Array = NDArray[np.float64]
 
-BATCHES = ("greedy", "joint")
 EXPLORING = {"map": "draw", "draw": "draw", "slice": "slice"}  # hyperparameters, and which are used to look elsewhere
-# Trials without improvement (times how many run at once) after which every other one looks elsewhere: another basin, or
-# another cell of a lattice, is worth more than the last digits in this one.
-STALLED = 2
+DRAWS = {"draw": 1, "slice": 10}  # how many hyperparameters are drawn
+WHOLE = 100  # up to so many values a draw is of all hyperparameters; beyond, where it is dearer, of a share of them
+DRAWN = 16  # and of at most so many
+ANY = Key(0, 0)
+_DRAW = 12  # purpose of the key's stream
 
 
-@dataclass
-class Aim:
-    """A belief, where to look with it, and outcomes it imagines of what is under way."""
-
-    belief: Belief
-    box: Box
-    fantasies: list[Fantasies] = dataclass_field(default_factory=list)
-
-    def imagine(self, pending: Array, count: int, seed: int, acquisition: str | Utility) -> None:
-        """Condition on outcomes of the points under way, with room for those that will be chosen."""
-        best, room = self.belief.best, len(pending) + count - 1
-        if best is None or not needs_fantasies(acquisition):
-            return
-        self.fantasies = [Fantasies.of(posterior, best, room, seed) for posterior in self.belief.posteriors]
-        for point in pending:
-            self.add(point)
-
-    def add(self, point: Array) -> None:
-        """Condition on outcomes of one more point under way, (d,)."""
-        for each in self.fantasies:
-            each.add(self.belief.features(point))
-
-
-class GP(Strategy):
+class GP(Bayesian):
     """Models the values by a Gaussian process and tries where most is expected.
 
     The bare name ``"gp"`` chooses well by itself; every option is for those who want to choose.
@@ -89,78 +65,24 @@ class GP(Strategy):
         search: str = "bfgs", hyperparameters: str = "draw",
     ) -> None:  # fmt: skip
         self.acquisition = check_acquisition(acquisition)
-        self.batch = _one_of(batch, "batch", BATCHES)
-        self.search = _one_of(search, "search", tuple(SEARCHES))
-        self.hyperparameters = _one_of(hyperparameters, "hyperparameters", tuple(EXPLORING))
+        self.batch = one_of(batch, "batch", tuple(THRIFT))
+        self.search = one_of(search, "search", tuple(SEARCHES))
+        self.hyperparameters = one_of(hyperparameters, "hyperparameters", tuple(EXPLORING))
         self._chain = Chain()
         self._plain = Chain(PLAIN_FORMS)  # predictions are of the values themselves, far from the best ones too
 
-    @one_thread()
-    def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:
-        """Return the points of highest acquisition."""
-        warn_of_oddities(history)
-        if not ready(space, history):
-            return Sobol().suggest(space, history, count, key)
-        field, pending = Field(space, history), history.pending.units
-        aims = self._aims(space, history, field, count, key)
-        points = self._greedy(aims, field, pending, count, key)
-        if len(points) < count:  # a lattice that is nearly used up: what is left, if anything, is taken at random
-            points = np.concatenate([points, sobol(key.number, count - len(points), len(space), seed=key.seed)])
-        elif self.batch == "joint" and count > 1:
-            aim, fresh = aims[0], Field(space, history)
-            whole = acquire(self.acquisition, aim.belief, pending, (), candidates(fresh, aim.box, key),
-                            size=count, seed=key.seed)  # fmt: skip
-            found = best_pool(whole, fresh, aim.box, key, size=count, method=self.search, guess=points)
-            points = points if found is None else _distinct(found, points, fresh)
-        return novel_rows(space, history, points, key)
-
-    def _aims(self, space: Space, history: History, field: Field, count: int, key: Key) -> list[Aim]:
-        """Return an aim for each point: around the best one; where that stalls, elsewhere every other time."""
-        at_once = len(history.pending) + count
-        patience = max(4, len(space)) * at_once
-        progress = follow(_feasible_values(history), first_count(space), patience)
-        stalled = progress.stalled >= STALLED * at_once
-        exploring = [stalled and key.at(offset).number % 2 == 1 for offset in range(count)]
-        made = {far: self._aim(space, history, field, progress.side, far, key) for far in set(exploring)}
-        for aim in made.values():
-            aim.imagine(history.pending.units, count, key.seed, self.acquisition)
-        return [made[far] for far in exploring]
-
-    def _aim(self, space: Space, history: History, field: Field, side: float, far: bool, key: Key) -> Aim:
+    def believe(self, space: Space, history: History, key: Key, *, far: bool = False) -> Belief:
+        """Return the belief of the Gaussian process."""
         hyperparameters = EXPLORING[self.hyperparameters] if far else self.hyperparameters
-        belief = believe(space, history, self._chain, hyperparameters=hyperparameters, key=key)
-        best = belief.incumbents[0]
-        if far:
-            return Aim(belief, Box(np.zeros(len(space)), np.ones(len(space)), belief.incumbents, shunned=best))
-        return Aim(belief, Box(*box_around(best, side, field.free), best[None]))
-
-    def _greedy(self, aims: list[Aim], field: Field, pending: Array, count: int, key: Key) -> Array:
-        """Choose a point for each aim, each with those before it under way."""
-        chosen: list[Array] = []
-        for offset in range(count):
-            turn, aim = key.at(offset), aims[offset]
-            under_way = np.concatenate([pending, np.array(chosen).reshape(-1, pending.shape[1])])
-            net = candidates(field, aim.box, turn) if self.acquisition == "es" else pending
-            one = acquire(self.acquisition, aim.belief, under_way, aim.fantasies, net, size=1, seed=key.seed)
-            point = self._search(one, field, aim.box, turn, thrift=1 if offset == 0 else 2)
-            if point is None:
-                break
-            chosen.append(point)
-            field.take(point)
-            for each in {id(later): later for later in aims[offset + 1 :]}.values():
-                each.add(point)
-        return np.array(chosen).reshape(-1, pending.shape[1])
-
-    def _search(self, acquisition: Acquisition, field: Field, box: Box, key: Key, *, thrift: int) -> Array | None:
-        if self.search == "bfgs":
-            return best_point(acquisition, field, box, key, thrift=thrift)
-        pool = best_pool(acquisition, field, box, key, size=1, method=self.search)
-        return None if pool is None else pool[0]
+        return believe(space, history, self._chain, hyperparameters=hyperparameters, key=key)
 
     @one_thread()
     def model(self, space: Space, history: History) -> BelievedValues:
         """Return the Gaussian process on the results so far."""
-        return BelievedValues(space, history, believe(space, history, self._plain))
+        belief = believe(space, history, self._plain)
+        posterior = belief.posteriors[0]
+        assert isinstance(posterior, ExactPosterior)
+        return BelievedValues(space, belief, history.completed.numbers, lambda: posterior.leave_one_out(belief.values))
 
     @one_thread()
     def explain(self, space: Space, history: History) -> str:
@@ -170,7 +92,7 @@ class GP(Strategy):
         belief = believe(space, history, self._chain)
         name = self.acquisition if isinstance(self.acquisition, str) else "a utility of yours"
         scale = "as they are" if belief.scale.floor is None else "on a log scale"
-        lengths = belief.posteriors[0].covariance.theta[: len(space)]
+        lengths = _lengthscales(belief)[: len(space)]
         names = [space.names[k] for k in np.argsort(lengths, kind="stable")[:3]]
         return (
             f"models {len(belief.values)} values, {scale}, by a Gaussian process and maximises {name}; "
@@ -178,22 +100,43 @@ class GP(Strategy):
         )
 
 
-def _feasible_values(history: History) -> Array:
-    """Return the values of completed trials, infinite where they break a measured constraint."""
-    done = history.completed.numbers
-    return np.where(history.violations[done] <= 0, history.values[done], np.inf)
+def believe(space: Space, history: History, chain: Chain, *, hyperparameters: str = "map", key: Key = ANY) -> Belief:
+    """Return the belief after a history with at least one completed trial."""
+    features = features_of(space)
+    done = history.completed
+    values, deviations = history.values[done.numbers], history.noise[done.numbers]
+    draw = hyperparameters in DRAWS and len(done) <= FOLLOWED  # beyond, the posterior is narrow and a draw is dear
+    fitted = chain.fit(features, Data(done.units, values, deviations), follow=not draw)
+    scale, plain, features = Scale.of(values, fitted.kappa), features, fitted.features
+    x, y, noise = features(done.units), scale(values), scale.noise(values, deviations)
+    covariances = [fitted.covariance]
+    if draw:
+        share = min(1.0, WHOLE / len(y), DRAWN / len(fitted.covariance.theta))
+        thetas = sample(fitted.covariance, x, y, noise, count=DRAWS[hyperparameters], rng=key.rng(_DRAW), share=share)
+        covariances = [replace(fitted.covariance, theta=theta) for theta in thetas]
+    posteriors = tuple(ExactPosterior.of(each, x, y, noise) for each in covariances)
+    usable = history.violations[done.numbers] <= 0
+    return Belief(
+        features, scale, posteriors, y,
+        best=best_value(posteriors[0], x, y, usable),
+        incumbents=best_points(done.units, y, usable),
+        feasibility=_feasibility(plain, history),
+    )  # fmt: skip
 
 
-def _distinct(pool: Array, spare: Array, field: Field) -> Array:
-    """Return the pool with points that stand where another does replaced by spare ones: a climb may merge two."""
-    kept = []
-    for point, other in zip(pool, spare, strict=True):
-        kept.append(point if field.novel(point) else other)
-        field.take(kept[-1])
-    return np.array(kept)
+def _lengthscales(belief: Belief) -> Array:
+    posterior = belief.posteriors[0]
+    assert isinstance(posterior, ExactPosterior)
+    return posterior.covariance.theta
 
 
-def _one_of(given: str, name: str, known: tuple[str, ...]) -> str:
-    if given not in known:
-        raise OptionError(f"{name} must be one of {', '.join(known)}, got {given!r}")
-    return given
+def _feasibility(features: Features, history: History) -> Feasibility | None:
+    done, failed = history.completed, history.failed
+    conditions = [
+        learn_constraint(features, done.units[rows], levels)
+        for rows, levels in measured_constraints(history, done.numbers).values()
+    ]
+    if len(failed):
+        units = np.concatenate([done.units, failed.units])
+        conditions.insert(0, learn_success(features, units, np.arange(len(units)) < len(done)))
+    return combine(conditions)

@@ -5,14 +5,15 @@ its size ended; between checkpoints a short climb from the last one follows the 
 sees the same hyperparameters as the one that ran it, at the cost of the fits to n, n / 2, n / 4, ... values, and a
 long-running one pays for a full fit only when the history has grown by a quarter (by an eighth, beyond 256).
 
-What the model is made of, the output scale and whether the mean is quadratic, is chosen at checkpoints too, by
-evidence.
+What the model is made of, the output scale, whether the mean is quadratic and whether numbers are warped (see
+``features``), is chosen at checkpoints too, by evidence: at each of them while there are few values, at every second
+one later, when the answer seldom changes.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import product
 from typing import NamedTuple
@@ -22,15 +23,17 @@ from numpy.typing import NDArray
 
 from sonde.surrogates.covariance import Covariance
 from sonde.surrogates.features import Features
-from sonde.surrogates.fitting import first_guess, fit, noisy_guess
+from sonde.surrogates.fitting import first_guess, fit, fit_warped, noisy_guess
 from sonde.surrogates.outputs import KAPPAS, Scale
 
 Array = NDArray[np.float64]
 
 FIRST = 8
+SETTLED = 64  # from here on, forms are compared at every second checkpoint only
 FOLLOWED = 256  # up to here the hyperparameters follow every value
 COMPARED = 128  # models are compared on at most so many points, evenly chosen
 FITTED = 512  # and hyperparameters fitted to at most so many
+WARPED = 16  # from so many values on there may be a warp
 KEPT = 64  # fits remembered
 
 
@@ -47,10 +50,12 @@ PLAIN_FORMS = tuple(form for form in FORMS if form.kappa is None)
 
 @dataclass(frozen=True)
 class Fit:
-    """The covariance and output scale of some first values."""
+    """The covariance, output scale and features of some first values."""
 
     covariance: Covariance
     kappa: float | None
+    features: Features  # warped, where that pays
+    plain: Covariance  # without a warp: where the next fit starts
 
     @property
     def form(self) -> Form:
@@ -95,21 +100,32 @@ class Chain:
         fitted = self._at(features, data, last)
         if count == last or count > FOLLOWED or not follow:
             return fitted
-        return self._fitted(features, data, fitted.form, fitted.covariance, iterations=10)[1]
+        return self._fitted(fitted.features, data, fitted.form, fitted.covariance, iterations=10)[1]
 
     def _at(self, features: Features, data: Data, count: int) -> Fit:
         data = data.first(count)
         key = data.digest() + repr(features).encode()
         if key not in self._known:
-            before = checkpoint(count // 2)
-            start = self._at(features, data, before).covariance if before else None
-            self._known[key] = self._afresh(features, data, start)
+            self._known[key] = self._next(features, data) if _between(count) else self._compared(features, data)
             while len(self._known) > KEPT:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
         return self._known[key]
 
-    def _afresh(self, features: Features, data: Data, start: Covariance | None) -> Fit:
+    def _next(self, features: Features, data: Data) -> Fit:
+        """Return the fit that goes on from the checkpoint before."""
+        last = self._at(features, data, checkpoint(len(data.values) - 1))
+        fitted = self._fitted(last.features, data.thinned(FITTED), last.form, last.covariance, iterations=15)[1]
+        return replace(fitted, plain=last.plain)
+
+    def _compared(self, features: Features, data: Data) -> Fit:
+        """Return the best fit of all forms, each from where the best one to half the data ended."""
+        before = checkpoint(len(data.values) // 2)
+        start = self._at(features, data, before) if before else None
+        score, plain = self._afresh(features, data, start.plain if start else None)
+        return self._warped(data, score, plain, start)
+
+    def _afresh(self, features: Features, data: Data, start: Covariance | None) -> tuple[float, Fit]:
         """Return the best form's fit from ``start``, or from one of two other starts where that is better.
 
         What was noise and what was signal with fewer values is a local optimum that a climb alone does not leave.
@@ -120,10 +136,31 @@ class Chain:
         fine = [self._fitted(features, few, each.form, each.covariance, iterations=15) for each in close]
         best = max(fine, key=_score)[1]
         if len(few.values) < len(many.values):
-            return self._fitted(features, many, best.form, best.covariance, iterations=20)[1]
+            return self._fitted(features, many, best.form, best.covariance, iterations=20)
         others = (None, noisy_guess(features.groups, quadratic=best.form.quadratic))
         fine += [self._fitted(features, few, best.form, each, iterations=20) for each in others]
-        return max(fine, key=_score)[1]
+        return max(fine, key=_score)
+
+    def _warped(self, data: Data, score: float, plain: Fit, start: Fit | None) -> Fit:
+        """Return the fit with a warp where the evidence for it is clear, else ``plain``, whose log posterior is given.
+
+        Clear is log n / 2 for each parameter of the warp (BIC). It climbs from no warp and from that of ``start``: a
+        strong one is a local optimum that a climb does not always find.
+        """
+        data, numbers = data.thinned(FITTED), int(plain.features.ordered.sum())
+        if len(data.values) < WARPED or not numbers:
+            return plain
+        scale = Scale.of(data.values, plain.kappa)
+        y, noise = scale(data.values), scale.noise(data.values, data.deviations)
+        begins = [(plain.features, plain.covariance.theta)]
+        if start and start.features.warp:
+            begins.append((start.features, _adapted(start.covariance, plain.form.quadratic)))
+        covariance, warped, found = max(
+            (fit_warped(*begin, plain.form.quadratic, data.units, y, noise, iterations=30) for begin in begins),
+            key=lambda each: each[2],
+        )
+        gain = found + scale.log_jacobian(data.values) - score
+        return Fit(covariance, plain.kappa, warped, plain.covariance) if gain > numbers * np.log(len(y)) else plain
 
     def _fitted(
         self, features: Features, data: Data, form: Form, start: Covariance | None, *, iterations: int
@@ -136,7 +173,7 @@ class Chain:
             features.groups, features(data.units), y, noise, start=begin, quadratic=form.quadratic,
             iterations=iterations,
         )  # fmt: skip
-        return score + scale.log_jacobian(data.values), Fit(covariance, form.kappa)
+        return score + scale.log_jacobian(data.values), Fit(covariance, form.kappa, features, covariance)
 
 
 def _score(pair: tuple[float, Fit]) -> float:
@@ -152,10 +189,21 @@ def _adapted(covariance: Covariance, quadratic: bool) -> Array:
     return common
 
 
+def _between(count: int) -> bool:
+    """Tell whether a checkpoint is one at which forms are not compared: each second one, from ``SETTLED`` on."""
+    octave, parts = _octave(count)
+    return count >= SETTLED and (count - octave) * parts // octave % 2 == 1
+
+
 def checkpoint(count: int) -> int:
     """Return the last checkpoint up to ``count`` values; 0 before the first."""
     if count < FIRST:
         return 0
+    octave, parts = _octave(count)
+    return octave + (count - octave) * parts // octave * octave // parts
+
+
+def _octave(count: int) -> tuple[int, int]:
+    """Return the power of two at or below ``count``, and into how many parts checkpoints divide the way to the next."""
     octave = 2 ** (int(count).bit_length() - 1)
-    parts = 4 if octave < FOLLOWED else 8
-    return int(octave + (count - octave) * parts // octave * octave // parts)
+    return octave, 4 if octave < FOLLOWED else 8

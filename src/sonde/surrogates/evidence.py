@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from sonde.surrogates.covariance import CONSTANT, Covariance
+from sonde.surrogates.covariance import CONSTANT, Covariance, Cross
 
 Array = NDArray[np.float64]
 
@@ -35,6 +35,16 @@ def factorise(matrix: Array) -> Array:
 
 def log_evidence(covariance: Covariance, x: Array, y: Array, noise: Array) -> tuple[float, Array]:
     """Return log p(y) and its gradient in theta; ``noise`` (n,) are variances known beforehand."""
+    return _evidence(covariance, x, y, noise)[:2]
+
+
+def log_evidence_of_inputs(covariance: Covariance, x: Array, y: Array, noise: Array) -> tuple[float, Array, Array]:
+    """Return log p(y), its gradient in theta and its gradient in x, (n, p): sum_j W_ij dk(x_i, x_j) / dx_i."""
+    value, gradient, triangle, cross = _evidence(covariance, x, y, noise)
+    return value, gradient, cross.pull(triangle + np.triu(triangle, 1).T)
+
+
+def _evidence(covariance: Covariance, x: Array, y: Array, noise: Array) -> tuple[float, Array, Array, Cross]:
     cross = covariance.cross(x, x)
     size, scaled = covariance.size, x * covariance.roots
     factor = factorise(_with_noise(cross.values, covariance.noise + noise))
@@ -58,7 +68,7 @@ def log_evidence(covariance: Covariance, x: Array, y: Array, noise: Array) -> tu
     sums = slopes.sum(axis=0) + slopes.sum(axis=1)
     columns = sums @ (scaled * scaled) - 2 * np.sum(scaled * (slopes @ scaled), axis=0)
     np.add.at(gradient, covariance.groups, (5.0 / 3.0) * columns)
-    return float(value), gradient
+    return float(value), gradient, weights, cross
 
 
 def log_likelihood(covariance: Covariance, x: Array, y: Array, noise: Array) -> float:

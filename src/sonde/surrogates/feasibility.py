@@ -18,7 +18,8 @@ from scipy.special import erfcx, log_ndtr
 
 from sonde.surrogates.features import Features
 from sonde.surrogates.fitting import fit
-from sonde.surrogates.gp import Posterior
+from sonde.surrogates.gp import ExactPosterior
+from sonde.surrogates.posterior import Posterior
 
 Array = NDArray[np.float64]
 
@@ -43,7 +44,7 @@ class Passing:
         rate = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2.0))  # phi / Phi
         mean_slope = (rate * self.slope / width)[:, None]
         variance_slope = -0.5 * rate * z * self.slope**2 / width**2
-        return value, self.features.pull(belief.pull(mean_slope, variance_slope))
+        return value, self.features.pull(belief.pull(mean_slope, variance_slope), units)
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def learn_success(features: Features, units: Array, works: NDArray[np.bool_]) ->
     """Return the classifier of configurations that worked and that failed."""
     x, labels = features(units), np.where(works, 1.0, -1.0)
     covariance, _ = fit(features.groups, x, labels, np.zeros(len(x)))
-    posterior = Posterior.of(covariance, x, labels)
+    posterior = ExactPosterior.of(covariance, x, labels)
     means, variances = posterior.leave_one_out(labels)
 
     def loss(parameters: Array) -> float:
@@ -82,7 +83,7 @@ def learn_constraint(features: Features, units: Array, levels: Array) -> Passing
     centre, deviation = float(scaled.mean()), float(scaled.std()) or 1.0
     x, y = features(units), (scaled - centre) / deviation
     covariance, _ = fit(features.groups, x, y, np.zeros(len(x)))
-    return Passing(Posterior.of(covariance, x, y), features, -1.0, -centre / deviation, 1e-12)
+    return Passing(ExactPosterior.of(covariance, x, y), features, -1.0, -centre / deviation, 1e-12)
 
 
 def combine(conditions: Sequence[Passing]) -> Feasibility | None:

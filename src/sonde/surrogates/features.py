@@ -4,6 +4,9 @@ A number is its unit, centred. A category with K choices is a corner of a simple
 each other, so that squared distances count differing categories (Hamming). An inactive parameter stands at ``IDLE``
 in the cube, a constant, and does not matter among configurations without it.
 
+A number may be warped first, by w(u) = 1 - (1 - u^a)^b (Snoek et al. 2014): what is steep near one end of a range, such
+as a rate on a linear scale, is then as smooth as elsewhere, which is what the covariance takes for granted.
+
 Symbols: m points, d parameters, p feature columns.
 """
 
@@ -18,13 +21,18 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 CENTRE = 0.5
+EDGE = 1e-6  # a warp is taken so far from the ends, where its slope may be infinite
 
 
 @dataclass(frozen=True)
 class Features:
-    """The map. ``choices[k]`` is the number of categories of parameter k, 0 where it is a number."""
+    """The map. ``choices[k]`` is the number of categories of parameter k, 0 where it is a number.
+
+    ``warp`` are log a of each parameter, then log b of each; those of categories are not used. Empty: no warp.
+    """
 
     choices: tuple[int, ...]
+    warp: tuple[float, ...] = ()
 
     @cached_property
     def groups(self) -> NDArray[np.intp]:
@@ -38,18 +46,45 @@ class Features:
 
     def __call__(self, units: Array) -> Array:
         """Return features (..., p) of units (..., d)."""
+        if self.warp:
+            units = np.where(self._numbers, self._warped(units)[0], units)
         if not any(self.choices):
             return units - CENTRE
         columns = [_embed(units[..., k], count) for k, count in enumerate(self.choices)]
         return np.concatenate(columns, axis=-1)
 
-    def pull(self, slopes: Array) -> Array:
-        """Return slopes (..., d) in the units from slopes (..., p) in the features; 0 where there is no order."""
+    def pull(self, slopes: Array, units: Array) -> Array:
+        """Return slopes (..., d) at ``units`` from slopes (..., p) in the features; 0 where there is no order."""
+        pulled = self._gather(slopes)
+        return pulled * self._warped(units)[1] if self.warp else pulled
+
+    def pull_warp(self, slopes: Array, units: Array) -> Array:
+        """Return slopes (2 d,) in the warp from slopes (n, p) in the features of units (n, d)."""
+        _, _, by_a, by_b = self._warped(units)
+        pulled = self._gather(slopes)
+        return np.concatenate([np.sum(pulled * by_a, axis=0), np.sum(pulled * by_b, axis=0)])
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.bool_]:
+        return np.array(self.choices) == 0
+
+    def _gather(self, slopes: Array) -> Array:
         if not any(self.choices):
             return slopes
-        units = np.zeros((*slopes.shape[:-1], len(self.choices)))
-        units[..., self.groups[self.ordered]] = slopes[..., self.ordered]
-        return units
+        gathered = np.zeros((*slopes.shape[:-1], len(self.choices)))
+        gathered[..., self.groups[self.ordered]] = slopes[..., self.ordered]
+        return gathered
+
+    def _warped(self, units: Array) -> tuple[Array, Array, Array, Array]:
+        """Return w(u) and its slopes in u, log a and log b."""
+        a, b = np.exp(np.reshape(self.warp, (2, -1)))
+        inside = np.clip(units, EDGE, 1 - EDGE)
+        logs = np.log(inside)
+        power = np.exp(a * logs)
+        rest = np.log1p(-power)
+        left = np.exp(b * rest)  # (1 - u^a)^b
+        steep = a * b * power * np.exp((b - 1) * rest)
+        return 1 - left, steep / inside, steep * logs, -b * rest * left
 
 
 def _width(count: int) -> int:

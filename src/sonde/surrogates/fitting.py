@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sonde.surrogates.covariance import Covariance
-from sonde.surrogates.evidence import log_evidence, log_likelihood
-from sonde.surrogates.priors import Prior, default_prior
+from sonde.surrogates.evidence import log_evidence, log_evidence_of_inputs, log_likelihood
+from sonde.surrogates.features import Features
+from sonde.surrogates.priors import WARP, Prior, default_prior
 from sonde.surrogates.slice import slice_sample
 
 Array = NDArray[np.float64]
@@ -54,6 +55,31 @@ def fit(
         options={"maxiter": iterations, "ftol": 1e-6, "gtol": 1e-3},
     )  # fmt: skip
     return Covariance(groups, np.asarray(found.x), quadratic), -float(found.fun)
+
+
+def fit_warped(
+    features: Features, start: Array, quadratic: bool, units: Array, y: Array, noise: Array, *, iterations: int
+) -> tuple[Covariance, Features, float]:
+    """Return the most probable covariance and warp, from ``start`` and that of ``features``, and the log posterior."""
+    groups, size, dimension = features.groups, len(start), len(features.choices)
+    prior = default_prior(dimension, quadratic=quadratic)
+
+    def loss(both: Array) -> tuple[float, Array]:
+        theta, warp = both[:size], both[size:]
+        warped = replace(features, warp=tuple(warp))
+        value, gradient, slopes = log_evidence_of_inputs(Covariance(groups, theta, quadratic), warped(units), y, noise)
+        density, slope = prior.log_density(theta)
+        value += density - 0.5 * float(warp @ warp) / WARP**2
+        return -value, -np.concatenate([gradient + slope, warped.pull_warp(slopes, units) - warp / WARP**2])
+
+    bounds = [*zip(prior.low, prior.high, strict=True), *[(-5 * WARP, 5 * WARP)] * (2 * dimension)]
+    found = minimize(
+        loss, np.concatenate([prior.clip(start), features.warp or np.zeros(2 * dimension)]), jac=True,
+        method="L-BFGS-B", bounds=bounds, options={"maxiter": iterations, "ftol": 1e-6, "gtol": 1e-3},
+    )  # fmt: skip
+    best = np.asarray(found.x)
+    covariance = Covariance(groups, best[:size], quadratic)
+    return covariance, replace(features, warp=tuple(best[size:].tolist())), -float(found.fun)
 
 
 def sample(

@@ -1,19 +1,15 @@
 """The exact Gaussian process: a belief about function values, given some of them.
 
-``Posterior`` holds the factorised training covariance of one theta. It gives marginal moments and joint beliefs at new
-points, each with a ``pull`` that carries slopes in the belief back to slopes in the points: the last factor of
-eq. (3) of Wilson et al. (2017). It grows by points (``condition``) without being factorised again.
+``ExactPosterior`` holds the factorised training covariance of one theta, and grows by points (``condition``) without
+being factorised again.
 
-Higher values are better. Symbols: n training points, p features, S sets of values on the same points (fantasies; 1
-where there are none), K = L L^T.
+Symbols: those of ``posterior``, n training points, K = L L^T.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,30 +17,15 @@ from scipy.linalg import lapack
 
 from sonde.surrogates.covariance import Covariance
 from sonde.surrogates.evidence import factorise
+from sonde.surrogates.posterior import Joint, Marginals, Pool
 
 Array = NDArray[np.float64]
 
 TINY = 1e-12  # a variance is at least this much of the prior's: rounding can make it negative
 
 
-class Marginals(NamedTuple):
-    """Means (m, S) and variances (m,) at m points; ``pull(d mean, d variance)`` gives slopes (m, p)."""
-
-    mean: Array
-    variance: Array
-    pull: Callable[[Array, Array], Array]
-
-
-class Joint(NamedTuple):
-    """Means (B, q) and covariances (B, q, q) of B pools; ``pull(d mean, d covariance)`` gives slopes (B, q, p)."""
-
-    mean: Array
-    covariance: Array
-    pull: Callable[[Array, Array], Array]
-
-
 @dataclass(frozen=True)
-class Posterior:
+class ExactPosterior:
     """The belief after n values."""
 
     covariance: Covariance
@@ -53,12 +34,17 @@ class Posterior:
     white: Array  # L^-1 y, (n, S)
 
     @classmethod
-    def of(cls, covariance: Covariance, x: Array, y: Array, noise: Array | float = 0.0) -> Posterior:
+    def of(cls, covariance: Covariance, x: Array, y: Array, noise: Array | float = 0.0) -> ExactPosterior:
         """Return the belief after values y (n,) or (n, S) at x; ``noise`` are variances besides the inferred one."""
         matrix = covariance.cross(x, x).values
         matrix[np.diag_indices(len(x))] += covariance.noise + noise
         inverse, _ = lapack.dtrtri(factorise(matrix), lower=1)
         return cls(covariance, x, inverse, inverse @ y.reshape(len(x), -1))
+
+    @property
+    def noise(self) -> float:
+        """The inferred variance of a value around the function."""
+        return self.covariance.noise
 
     @cached_property
     def weights(self) -> Array:
@@ -98,7 +84,19 @@ class Posterior:
         covariance = within.values - whitened @ whitened.swapaxes(-1, -2)
         return Joint((cross.values @ weights).reshape(count, size), covariance, pull)
 
-    def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> Posterior:
+    def pool(self, x: Array) -> Pool:
+        """Return the belief at x (m, p) without slopes, for a choice among them."""
+        cross = self.covariance.cross(x, self.x).values
+        whitened = cross @ self.inverse.T
+        variance = np.maximum(self.covariance.diagonal(x)[0] - np.sum(whitened * whitened, axis=1), TINY)
+
+        def covariance(rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
+            prior = self.covariance.cross(x[rows], x[columns]).values
+            return np.asarray(prior - whitened[rows] @ whitened[columns].T)
+
+        return Pool(cross @ self.weights[:, 0], variance, covariance)
+
+    def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> ExactPosterior:
         """Return the belief after further values y (m, S) at x (m, p): rows are added to L, O(n^2 m)."""
         cross = self.covariance.cross(x, self.x).values @ self.inverse.T  # (m, n)
         matrix = self.covariance.cross(x, x).values - cross @ cross.T
@@ -111,7 +109,7 @@ class Posterior:
         inverse[n:, n:] = corner
         white = np.broadcast_to(self.white, (n, y.shape[1]))
         grown = np.concatenate([white, corner @ (y - cross @ white)])
-        return Posterior(self.covariance, np.concatenate([self.x, x]), inverse, grown)
+        return ExactPosterior(self.covariance, np.concatenate([self.x, x]), inverse, grown)
 
     def leave_one_out(self, y: Array) -> tuple[Array, Array]:
         """Return means and variances (n,) of each value y_i, noise included, given all others.

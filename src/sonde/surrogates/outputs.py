@@ -21,6 +21,9 @@ LARGEST = sys.float_info.max
 KAPPAS: tuple[float | None, ...] = (None, 0.01, 0.1, 1.0)  # None: as they are; else the logarithm with this offset
 
 
+ROOM = 0.1  # of the distance of the lowest value from the floor: a value with less is below the logarithm's reach
+
+
 @dataclass(frozen=True)
 class Scale:
     """How values of one history become the model's."""
@@ -86,3 +89,19 @@ class Scale:
             centre = median + self.floor
         most = LARGEST / 4 / max(self.range, 1.0)
         return self.centre + self.range * np.clip(centre, -most, most), self.range * np.minimum(deviation, most)
+
+
+def steady_scale(values: Array, first: int, kappa: float | None) -> Scale:
+    """Return the scale of the first values, or of more, where later ones lie below what its logarithm reaches.
+
+    It changes with few of the later values, so what was summed on it can be kept.
+    """
+    scale = Scale.of(values[:first], kappa)
+    while scale.floor is not None:
+        room = ROOM * float(np.min(scale._units(values[:first]) - scale.floor))
+        below = np.flatnonzero(scale._units(values) - scale.floor < room)
+        if not len(below):
+            break
+        first = int(below[0]) + 1
+        scale = Scale.of(values[:first], kappa)
+    return scale

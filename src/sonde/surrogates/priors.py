@@ -19,6 +19,7 @@ LENGTHSCALE = (np.sqrt(2.0), np.sqrt(3.0), np.log(5e-3), np.log(1e3))  # locatio
 SCALE = (0.0, 1.5, -6.0, 8.0)
 NOISE = (np.log(1e-6), 3.0, np.log(1e-8), 0.0)
 BEND = (-2.0, 2.0, -9.0, 8.0)
+WARP = 0.5  # spread of log a and log b (see ``features``) around 0, no warp
 
 
 @dataclass(frozen=True)

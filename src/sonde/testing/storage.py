@@ -299,7 +299,8 @@ class StorageContract:
         storage.tell(study, 1, FULL, {})
         second = storage.changes(study, first.revision)
         assert second.revision > first.revision
-        expected = (1, "completed", ROW, FULL.value, FULL.noise, FULL.gradient, FULL.hessian, FULL.constraints)
+        expected = (1, "completed", second.revision, ROW, FULL.value, FULL.noise, FULL.gradient, FULL.hessian,
+                    FULL.constraints)  # fmt: skip
         assert [tuple(row) for row in second.rows] == [expected]
 
     def test_records_are_incremental_too(self, storage: Storage, study: int) -> None:
@@ -313,7 +314,7 @@ class StorageContract:
     def test_thousands_at_once(self, storage: Storage, study: int) -> None:
         outcomes = [Outcome(State.COMPLETED, float(i)) for i in range(5000)]
         assert storage.add(study, ((ROW, outcome, {}) for outcome in outcomes)) == list(range(5000))
-        values = [row[3] for row in storage.changes(study, 0).rows]
+        values = [row[4] for row in storage.changes(study, 0).rows]
         assert values == [float(i) for i in range(5000)]
 
     # concurrency

@@ -31,6 +31,7 @@ class ChangedRow(NamedTuple):
 
     number: int
     state: str
+    revision: int
     row: bytes
     value: float | None
     noise: float | None
@@ -70,6 +71,7 @@ class History:
         self._rows = _Column(len(space))
         self._units = _Column(len(space))
         self._states = _Column(1)
+        self._revisions = _Column(1)
         self._values = _Column(1)
         self._noise = _Column(1)
         self._violations = _Column(1)
@@ -83,11 +85,14 @@ class History:
         self.revision = max(self.revision, changes.revision)
         if not changes.rows:
             return
-        numbers, states, rows, values, noise, gradients, hessians, constraints = zip(*changes.rows, strict=True)
+        numbers, states, revisions, rows, values, noise, gradients, hessians, constraints = zip(
+            *changes.rows, strict=True
+        )
         index = np.array(numbers)
         codes = np.array([_CODE[state] for state in states], dtype=float)
         self._rows.put(index, np.frombuffer(b"".join(rows), dtype="<f8").reshape(len(index), -1))
         self._states.put(index, codes[:, None])
+        self._revisions.put(index, np.array(revisions, dtype=float)[:, None])
         self._values.put(index, self.sign * np.array(values, dtype=float)[:, None])
         self._noise.put(index, np.array(noise, dtype=float)[:, None])
         violations = [max(levels.values(), default=0.0) if levels else 0.0 for levels in constraints]
@@ -100,7 +105,7 @@ class History:
             column.update((number, item) for number, item in zip(numbers, told, strict=True) if item is not None)
         if self._seen is not None:
             self._seen.update(rows)
-        for name in ("completed", "pending", "failed"):
+        for name in ("completed", "pending", "failed", "arrivals"):
             self.__dict__.pop(name, None)
 
     def __len__(self) -> int:
@@ -115,6 +120,12 @@ class History:
     def values(self) -> Array:
         """Values, signed so that lower is better; NaN where there is none."""
         return self._values.view[:, 0]
+
+    @property
+    def units(self) -> Array:
+        """Points of the unit cube, (n, d)."""
+        self._encode()
+        return self._units.view
 
     @property
     def noise(self) -> Array:
@@ -145,6 +156,15 @@ class History:
     def failed(self) -> Points:
         """Trials that failed."""
         return self._points([_CODE[State.FAILED]])
+
+    @cached_property
+    def arrivals(self) -> NDArray[np.int64]:
+        """Numbers of the completed and failed trials in the order in which their results came.
+
+        What is learned from the first results stays the same when more come; by number, a late one would change it.
+        """
+        ended = np.sort(np.concatenate([self.completed.numbers, self.failed.numbers]))
+        return ended[np.argsort(self._revisions.view[ended, 0], kind="stable")]
 
     def count(self, *states: State) -> int:
         """Return how many trials are in one of the states."""

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from sonde.storage.sql.tables import studies, trials
 from sonde.trials import State
 
-_CHANGED = (trials.c.number, trials.c.state, trials.c.row, trials.c.value, trials.c.noise, trials.c.gradient,
-            trials.c.hessian, trials.c.constraints)  # fmt: skip
+_CHANGED = (trials.c.number, trials.c.state, trials.c.revision, trials.c.row, trials.c.value, trials.c.noise,
+            trials.c.gradient, trials.c.hessian, trials.c.constraints)  # fmt: skip
 _RECORD = (*_CHANGED, trials.c.error, trials.c.worker, trials.c.created, trials.c.started, trials.c.finished,
            trials.c.retry_of, trials.c.attributes)  # fmt: skip
 
