@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sonde.space import Int as Int
     from sonde.space import Space as Space
     from sonde.strategies import Strategy as Strategy
+    from sonde.strategies.dngo import DNGO as DNGO
     from sonde.strategies.gp import GP as GP
     from sonde.study import Study as Study
     from sonde.trials import Evaluation as Evaluation
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Bool": "sonde.space",
     "Categorical": "sonde.space",
+    "DNGO": "sonde.strategies.dngo",
     "Evaluation": "sonde.trials",
     "Float": "sonde.space",
     "GP": "sonde.strategies.gp",

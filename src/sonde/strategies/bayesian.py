@@ -30,7 +30,7 @@ from sonde.trials import History
 
 Array = NDArray[np.float64]
 
-CROWD = 32  # with more points than this under way, a batch is chosen from a pool instead of by searches
+CROWD = 64  # with more points than this under way, a batch is chosen from a pool instead of by searches
 THRIFT = {"greedy": 2, "joint": 4}  # with the later points of a batch; those of a joint one are moved once more
 # Trials without improvement (times how many run at once) after which every other one looks elsewhere: another basin, or
 # another cell of a lattice, is worth more than the last digits in this one.
@@ -78,10 +78,11 @@ class Bayesian(Strategy):
         if not ready(space, history):
             return Sobol().suggest(space, history, count, key)
         field, pending = Field(space, history), history.pending.units
-        crowded = len(pending) + count > CROWD and needs_fantasies(self.acquisition)
+        crowded = self.batch == "thompson" or (len(pending) + count > CROWD and needs_fantasies(self.acquisition))
         aims = self._aims(space, history, field, count, key, imagine=not crowded)
         if crowded:
-            points = fill([(aim.belief, aim.box) for aim in aims], field, pending, key)
+            every = [(aim.belief, aim.box) for aim in aims]
+            points = fill(every, field, pending, key, thompson=self.batch == "thompson")
         else:
             points = self._greedy(aims, field, pending, count, key)
         if len(points) < count:  # a lattice that is nearly used up: what is left, if anything, is taken at random

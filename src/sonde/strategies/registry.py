@@ -10,6 +10,7 @@ from sonde.strategies.port import Strategy
 _WHERE = {
     "auto": ("sonde.strategies.auto", "Auto"),
     "random": ("sonde.strategies.random", "Random"),
+    "dngo": ("sonde.strategies.dngo", "DNGO"),
     "gp": ("sonde.strategies.gp", "GP"),
     "sobol": ("sonde.strategies.sobol", "Sobol"),
 }

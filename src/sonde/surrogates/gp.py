@@ -94,7 +94,14 @@ class ExactPosterior:
             prior = self.covariance.cross(x[rows], x[columns]).values
             return np.asarray(prior - whitened[rows] @ whitened[columns].T)
 
-        return Pool(cross @ self.weights[:, 0], variance, covariance)
+        mean = cross @ self.weights[:, 0]
+
+        def draw(rng: np.random.Generator, count: int) -> Array:
+            everything = np.arange(len(x))
+            root = factorise(covariance(everything, everything) + TINY * np.eye(len(x)))
+            return np.asarray(mean[:, None] + root @ rng.standard_normal((len(x), count)))
+
+        return Pool(mean, variance, covariance, draw)
 
     def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> ExactPosterior:
         """Return the belief after further values y (m, S) at x (m, p): rows are added to L, O(n^2 m)."""

@@ -33,11 +33,15 @@ class Joint(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """Means (m,), variances (m,) and, where they are asked for, covariances of fixed points by their indexes."""
+    """Means (m,), variances (m,) and, where they are asked for, covariances of fixed points by their indexes.
+
+    ``draw(rng, count)`` returns functions that may be the one, at all points, (m, count).
+    """
 
     mean: Array
     variance: Array
     covariance: Callable[[NDArray[np.intp], NDArray[np.intp]], Array]
+    draw: Callable[[np.random.Generator, int], Array]
 
 
 class Posterior(Protocol):

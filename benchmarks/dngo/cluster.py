@@ -1,0 +1,361 @@
+"""Section 4.2 of the paper as a simulation: 2500 jobs of hours to days on 300 to 800 workers.
+
+    python -m benchmarks.dngo.cluster                                            # 300 evaluations, up to 100 at once
+    python -m benchmarks.dngo.cluster --full --contenders dngo,random --seeds 3  # 2500 evaluations, up to 800 at once
+
+Contenders are Sonde's strategies by name, and optuna-tpe. Whenever workers are free they are asked for that many jobs
+at once, and told each result when its job ends. The seconds that asking and telling really take pass on the simulated
+clock too, so that a slow contender leaves workers idle. A full run asks some 1600 times; ``--every 15`` looks for free
+workers every 15 simulated minutes instead, which asks for more at a time.
+
+A run is a file of rows under ``--out``, ``.part`` until it is whole; one that is there is not run again. The table, the
+summary and the pictures are of all runs that are there, so that two processes may work on two cores (``--core``).
+"""
+
+import argparse
+import csv
+import heapq
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from benchmarks.machine import describe_machine, use_one_core
+from benchmarks.report import report
+
+CONTENDERS = ["random", "sobol", "optuna-tpe", "dngo"]
+
+
+class Scale(NamedTuple):
+    """How large a run is."""
+
+    name: str
+    evaluations: int
+    fewest: int  # workers
+    most: int
+    every: float = 0.0  # hours between two looks for free workers; 0: at once
+
+
+FULL, SHORT = Scale("full", 2500, 300, 800), Scale("short", 300, 40, 100)
+
+
+class Contender(Protocol):
+    """An optimizer that maximizes; a handle is its own name for a job."""
+
+    def ask(self, count: int) -> list[tuple[Any, dict[str, Any]]]:
+        """Return jobs: handles with their configurations."""
+        ...
+
+    def tell(self, handle: Any, value: float | None) -> None:
+        """Take a value, or None where the job failed."""
+        ...
+
+
+class Sonde:
+    """A study in memory with a strategy by name."""
+
+    def __init__(self, strategy: str, seed: int) -> None:
+        from benchmarks.dngo.captions import SPACE
+        from sonde import Study
+
+        self.study = Study(SPACE, direction="maximize", seed=seed, strategy=strategy)
+
+    def ask(self, count: int) -> list[tuple[Any, dict[str, Any]]]:
+        """Return trials chosen jointly."""
+        return [(trial, dict(trial.params)) for trial in self.study.ask(count)]
+
+    def tell(self, handle: Any, value: float | None) -> None:
+        """Record a result or a failure."""
+        self.study.tell(handle, value, failed="failed" if value is None else None)
+
+
+class OptunaTPE:
+    """Optuna's default, told to count jobs under way as bad ones so that a batch is not all alike."""
+
+    def __init__(self, seed: int) -> None:
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=True)
+        self.study = optuna.create_study(sampler=sampler, direction="maximize")
+
+    def ask(self, count: int) -> list[tuple[Any, dict[str, Any]]]:
+        """Return trials, each chosen with those before it under way."""
+        return [(trial, suggested(trial)) for trial in (self.study.ask() for _ in range(count))]
+
+    def tell(self, handle: Any, value: float | None) -> None:
+        """Record a result or a failure."""
+        import optuna
+
+        self.study.tell(handle, value, state=optuna.trial.TrialState.FAIL if value is None else None)
+
+
+def suggested(trial: Any) -> dict[str, Any]:
+    """Return the configuration that an Optuna trial suggests."""
+    from benchmarks.dngo.captions import SPACE
+    from sonde import Categorical, Float, Int
+
+    chosen: dict[str, Any] = {}
+    for name, parameter in SPACE.parameters.items():
+        if parameter.when and any(chosen[parent] != value for parent, value in parameter.when.items()):
+            continue
+        if isinstance(parameter, Categorical):
+            chosen[name] = trial.suggest_categorical(name, parameter.choices)
+        elif isinstance(parameter, Float):
+            chosen[name] = trial.suggest_float(name, parameter.low, parameter.high, log=parameter.log)
+        elif isinstance(parameter, Int):
+            chosen[name] = trial.suggest_int(name, parameter.low, parameter.high)
+    return chosen
+
+
+def contender(name: str, seed: int) -> Contender:
+    """Return a contender at its start."""
+    return OptunaTPE(seed) if name == "optuna-tpe" else Sonde(name, seed)
+
+
+@dataclass
+class Job:
+    """A row: a job and what was known when it ended. Times are simulated hours, seconds are real ones."""
+
+    number: int  # in order of starting
+    start: float
+    end: float
+    value: float | None  # None: it failed
+    error: str
+    true: float | None  # the value without noise
+    asking: float  # its share of the seconds of asking
+    telling: float = 0.0
+    best: float | None = None  # the highest value so far
+    best_true: float | None = None  # that one without noise
+
+
+class Workers:
+    """How many workers there are: a level for some hours, then another."""
+
+    def __init__(self, scale: Scale, seed: int) -> None:
+        luck = Random(f"workers {seed}")
+        self.changes = np.cumsum([0.0, *(luck.expovariate(1 / 6) for _ in range(999))])
+        self.levels = np.array([luck.randint(scale.fewest, scale.most) for _ in self.changes])
+
+    def at(self, hours: Any) -> Any:
+        """Return the number at a time, or at times."""
+        return self.levels[np.searchsorted(self.changes, hours, side="right") - 1]
+
+    def next_change(self, hours: float) -> float:
+        """Return the first time after this one at which the number changes."""
+        later = self.changes[self.changes > hours]
+        return float(later[0]) if len(later) else np.inf
+
+
+class Cluster:
+    """The simulation. A worker that is taken away ends its job first."""
+
+    def __init__(self, contender: Contender, scale: Scale, seed: int, timer: Callable[[], float]) -> None:
+        self.contender, self.scale, self.seed, self.timer = contender, scale, seed, timer
+        self.workers = Workers(scale, seed)
+        self.clock = self.next_look = 0.0
+        self.started = self.ended = 0
+        self.running: list[tuple[float, int, Any, Job]] = []  # a heap by end
+        self.best: float | None = None
+        self.best_true: float | None = None
+
+    def run(self) -> Iterator[Job]:
+        """Go through all jobs in order of ending."""
+        while self.ended < self.scale.evaluations:
+            free = int(self.workers.at(self.clock)) - len(self.running)
+            wanted = min(free, self.scale.evaluations - self.started)
+            if self.running and self.running[0][0] <= self.clock:
+                yield self.end_one()
+            elif wanted > 0 and self.clock >= self.next_look:
+                self.start(wanted)
+            else:
+                ends = [self.running[0][0]] if self.running else []
+                looks = [self.next_look] if wanted > 0 else []
+                self.clock = min(*ends, *looks, self.workers.next_change(self.clock))
+
+    def start(self, count: int) -> None:
+        """Ask for jobs and start them when the contender has answered."""
+        from benchmarks.dngo.captions import evaluate, true_value
+
+        self.next_look = self.clock + self.scale.every
+        asked, seconds = self.charged(lambda: self.contender.ask(count))
+        for handle, configuration in asked:
+            outcome = evaluate(configuration, self.seed)
+            end = self.clock + outcome.hours
+            true = None if outcome.value is None else true_value(configuration)
+            job = Job(self.started, self.clock, end, outcome.value, outcome.error, true, seconds / count)
+            heapq.heappush(self.running, (end, job.number, handle, job))
+            self.started += 1
+
+    def end_one(self) -> Job:
+        """Tell the result of the job that ends first."""
+        _, _, handle, job = heapq.heappop(self.running)
+        _, job.telling = self.charged(lambda: self.contender.tell(handle, job.value))
+        if job.value is not None and (self.best is None or job.value > self.best):
+            self.best, self.best_true = job.value, job.true
+        job.best, job.best_true = self.best, self.best_true
+        self.ended += 1
+        return job
+
+    def charged(self, call: Callable[[], Any]) -> tuple[Any, float]:
+        """Return a call's result and seconds, which pass on the simulated clock as well."""
+        begun = self.timer()
+        result = call()
+        seconds = self.timer() - begun
+        self.clock += seconds / 3600
+        return result, seconds
+
+
+@dataclass(frozen=True)
+class Run:
+    """The rows of a run, in order of ending."""
+
+    contender: str
+    seed: int
+    scale: Scale
+    jobs: Sequence[Job]
+
+    def column(self, name: str) -> np.ndarray:
+        """Return a field of all jobs; nan where there is none."""
+        return np.array([getattr(job, name) for job in self.jobs], dtype=float)
+
+    def occupation(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return times from the start until the last job is started, and busy and available workers from each on."""
+        starts, ends = np.sort(self.column("start")), np.sort(self.column("end"))
+        workers = Workers(self.scale, self.seed)
+        times = np.unique(np.concatenate([starts, ends, workers.changes]))
+        times = times[times <= starts[-1]]
+        busy = np.searchsorted(starts, times, side="right") - np.searchsorted(ends, times, side="right")
+        return times, busy, np.maximum(workers.at(times), busy)  # workers that are to go are there until their job ends
+
+    def utilisation(self) -> float:
+        """Return busy over available worker-hours."""
+        times, busy, available = self.occupation()
+        hours = np.diff(times)
+        return float(hours @ busy[:-1] / (hours @ available[:-1]))
+
+    def failures(self) -> list[float]:
+        """Return the share of failures in each quarter of the run, by start: failures end early."""
+        failed = np.isnan(self.column("value"))[np.argsort(self.column("number"))]
+        return [float(quarter.mean()) for quarter in np.array_split(failed, 4)]
+
+
+def write(path: Path, jobs: Iterable[Job]) -> None:
+    """Write jobs as they come; the file has its name when the run is whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    with part.open("w", newline="", buffering=1) as file:
+        file.write(f"# {describe_machine()}\n")
+        writer = csv.DictWriter(file, fieldnames=[field.name for field in fields(Job)], lineterminator="\n")
+        writer.writeheader()
+        for job in jobs:
+            writer.writerow({name: _cell(cell) for name, cell in asdict(job).items()})
+    part.rename(path)
+
+
+def _cell(value: Any) -> Any:
+    return f"{value:.10g}" if isinstance(value, float) else value
+
+
+def read(folder: Path, scale: Scale) -> list[Run]:
+    """Return the runs there are of a scale, by contender and seed."""
+    files = sorted((folder / scale.name).glob("*/*.csv"))
+    return [Run(file.parent.name, int(file.stem), scale, _jobs(file)) for file in files]
+
+
+def _jobs(path: Path) -> list[Job]:
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    return [
+        Job(int(row.pop("number")), error=row.pop("error"), **{k: _number(v) for k, v in row.items()}) for row in rows
+    ]
+
+
+def _number(cell: str) -> Any:
+    return float(cell) if cell else None
+
+
+def summary(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Return a row for each contender, with means over its seeds and standard errors, the best first."""
+    by_name: dict[str, list[Run]] = {}
+    for run in runs:
+        by_name.setdefault(run.contender, []).append(run)
+    ranked = sorted(by_name, key=lambda name: -np.mean([run.column("best_true")[-1] for run in by_name[name]]))
+    return [{"contender": name, "seeds": len(by_name[name])} | _means(by_name[name]) for name in ranked]
+
+
+def _means(runs: Sequence[Run]) -> dict[str, Any]:
+    total = runs[0].scale.evaluations
+    marks = (total // 5, 2 * total // 5, total)  # 500, 1000 and 2500
+    failed = np.mean([run.failures() for run in runs], axis=0)
+    asking, telling = (np.mean([run.column(name).sum() for run in runs]) for name in ("asking", "telling"))
+    return {
+        **{f"at {mark}": _spread([run.column("best_true")[mark - 1] for run in runs]) for mark in marks},
+        "failed %, by quarter": " ".join(f"{100 * share:.0f}" for share in failed),
+        "busy %": f"{100 * np.mean([run.utilisation() for run in runs]):.3f}",
+        "days": float(np.mean([run.column("end").max() / 24 for run in runs])),
+        "s ask": float(asking),
+        "s tell": float(telling),
+        "s each": float(asking + telling) / total,
+    }
+
+
+def _spread(values: Sequence[float]) -> str:
+    """Return mean and standard error; nothing where a run has had failures only."""
+    if np.isnan(values).any():
+        return "-"
+    error = f" ± {np.std(values, ddof=1) / len(values) ** 0.5:.2f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.2f}{error}"
+
+
+def main() -> None:
+    options = arguments()
+    use_one_core(options.core)
+    scale = FULL if options.full else SHORT
+    if options.every:
+        scale = scale._replace(name=f"{scale.name}_every{options.every:g}", every=options.every / 60)
+    for name in options.contenders:
+        contender(name, 0)  # a misspelt name shows before anything has run
+    for seed in range(options.seeds):
+        for name in options.contenders:
+            path = options.out / scale.name / name / f"{seed}.csv"
+            if not path.exists():
+                attempt(path, name, scale, seed)
+    runs = read(options.out, scale)
+    where = f"{scale.evaluations} evaluations on {scale.fewest} to {scale.most} workers"
+    path = report(
+        f"dngo_cluster_{scale.name}".replace("_full", ""),
+        f"{where}; noiseless BLEU-4 of the best so far",
+        summary(runs),
+    )
+    from benchmarks.dngo.planar import draw, draw_histograms
+
+    draw(runs, path)
+    draw_histograms(runs, path.with_name(f"{path.name}_planar"))
+
+
+def attempt(path: Path, name: str, scale: Scale, seed: int) -> None:
+    """Make one run and keep it."""
+    begun = time.perf_counter()
+    cluster = Cluster(contender(name, seed), scale, seed, time.perf_counter)
+    write(path, cluster.run())
+    print(f"{scale.name} {name} seed {seed}: {cluster.best_true}, {time.perf_counter() - begun:.0f} s", flush=True)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help="2500 evaluations instead of 300")
+    parser.add_argument("--contenders", type=lambda text: text.split(","), default=CONTENDERS, metavar="A,B")
+    parser.add_argument("--seeds", type=int, default=3, help="how many, from 0 on")
+    parser.add_argument("--every", type=float, default=0.0, metavar="MINUTES", help="between looks for free workers")
+    parser.add_argument("--core", type=int, help="the core to use; by default the first allowed one")
+    parser.add_argument("--out", type=Path, default=Path("out") / "dngo_cluster", help="the folder of the runs")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

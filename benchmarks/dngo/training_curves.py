@@ -1,0 +1,182 @@
+"""How the networks learn, and how many results a refit can take, on whatever device JAX finds.
+
+    python -m benchmarks.dngo.training_curves                                            # minutes on one core
+    python -m benchmarks.dngo.training_curves --n 1024 131072 --rows 1000000 --out DIR   # as on a GPU machine
+
+Curves: the loss over steps of squared errors (SGD, Adam) and of the evidence (Adam), five networks side by side, on n
+values of a function of ten variables; then the seconds of 1000 steps and the error of the regression on values that
+were not seen. Whole refits: ``AdaptiveBasis.learn`` on so many rows, as a new process would, and then a suggestion, the
+best of 4096 points after one more result. Kept to one core (``taskset -c 0``) seconds are of the processor, so that
+others do not count. Needs what Sonde needs only, and Matplotlib for the picture.
+"""
+
+import argparse
+import csv
+from collections import OrderedDict
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.latency.timing import clock
+from sonde.acquisition.closed import log_expected_improvement
+from sonde.surrogates.adaptive import AdaptiveBasis, Recipe, Trained
+from sonde.surrogates.chain import checkpoint
+from sonde.surrogates.linear import LinearPosterior
+from sonde.surrogates.network import Network
+from sonde.surrogates.table import Table
+from sonde.surrogates.training import STEPS, train
+
+Array = NDArray[np.float64]
+Row = dict[str, Any]
+
+RESULTS = Path(__file__).parents[1] / "results"
+FIGURE = RESULTS.parents[1] / "docs" / "figures" / "dngo-training"
+TRAININGS = (("squares", "sgd"), ("squares", "adam"), ("evidence", "adam"))
+INPUTS, NOISE, UNSEEN, CANDIDATES = 10, 0.05, 10_000, 4096
+
+
+def data(n: int, seed: int) -> Table:
+    """Return n noisy values of a function that is smooth in some of ten variables and does not know the others."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-0.5, 0.5, (n, INPUTS))
+    waves = np.sin(6 * x[:, 0] * (1 + 2 * x[:, 1])) + np.cos(8 * x[:, 2] + 4 * x[:, 3])
+    y = 0.7 * waves + 3 * x[:, 4] ** 2 - 2 * x[:, 5] * x[:, 6] - 0.25
+    return Table(x, y + NOISE * rng.standard_normal(n), np.zeros(n))
+
+
+def curve(n: int, loss: str, optimizer: str, steps: int) -> tuple[list[float], Row]:
+    """Return the losses of each hundred steps, and what the networks are worth after them."""
+    recipe, table = Recipe(loss=loss, optimizer=optimizer), data(n, 0)
+    network = Network.untrained(INPUTS, recipe.members, np.random.default_rng(0))
+
+    def trained(count: int) -> tuple[Network, list[float]]:
+        rows = [np.arange(n)] * recipe.members
+        rng = np.random.default_rng(1)
+        return train(network, *table[:2], rows, steps=count, rng=rng, loss=loss, optimizer=optimizer)
+
+    trained(STEPS)  # compiles
+    started = clock()
+    network, losses = trained(steps)
+    taken = clock() - started
+    known = OrderedDict({table.digest(): Trained(network)})
+    belief = AdaptiveBasis(recipe, known).learn(table, n, np.random.default_rng(0))[0]
+    return losses, {
+        "n": n, "training": f"{loss}, {optimizer}", "steps": steps, "last loss": losses[-1],
+        "s per 1000 steps": 1000 * taken / steps, "error, unseen": error(belief), "noise": NOISE, "device": device(),
+    }  # fmt: skip
+
+
+def error(belief: LinearPosterior) -> float:
+    """Return the root of the mean squared error at points that were not seen, noise included."""
+    unseen = data(UNSEEN, 1)
+    return float(np.sqrt(np.mean((belief.marginals(unseen.x).mean[:, 0] - unseen.y) ** 2)))
+
+
+def whole(n: int) -> Row:
+    """Return what a refit to n rows and a suggestion after one more take."""
+    basis, table, rng = AdaptiveBasis(), data(n + 1, 0), np.random.default_rng(0)
+    started = clock()
+    basis.learn(table.rows(slice(n)), checkpoint(n), rng)
+    refitted = clock()
+    belief = basis.learn(table, checkpoint(n), rng)[0]
+    at = belief.marginals(rng.uniform(-0.5, 0.5, (CANDIDATES, INPUTS)))
+    np.argmax(log_expected_improvement(at.mean[:, 0], np.sqrt(at.variance), np.max(table.y))[0])
+    asked = clock()
+    return {
+        "n": n, "refit (s)": refitted - started, "suggestion (s)": asked - refitted, "error, unseen": error(belief),
+        "peak (GiB)": _peak(), "device peak (GiB)": _device_peak(), "device": device(),
+    }  # fmt: skip
+
+
+def device() -> str:
+    """Return what JAX computes on."""
+    return f"{jax.devices()[0].device_kind}, JAX {jax.__version__}"
+
+
+def _peak() -> float:
+    """Return the most memory this process has had; sizes come in order, so it is that of the last."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 2**20
+
+
+def _device_peak() -> float | str:
+    stats = jax.devices()[0].memory_stats()
+    return stats["peak_bytes_in_use"] / 2**30 if stats else ""
+
+
+def write(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows, and print the last."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shown = [{key: f"{each:.4g}" if isinstance(each, float) else each for key, each in row.items()} for row in rows]
+    with path.open("w", newline="") as file:
+        file.write(f"# {device()}\n")
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(shown)
+    print(" | ".join(f"{key} {value}" for key, value in shown[-1].items()), flush=True)
+
+
+def draw(curves: dict[tuple[str, int], list[float]], table: Sequence[Row], path: Path) -> None:
+    """Draw the losses over steps for each way of training, and the errors after it."""
+    from benchmarks.first_order.plots import COLOURS, legend, lines, panels, save
+
+    names = list(dict.fromkeys(name for name, _ in curves))
+    figure, axes = panels(1, len(names) + 1, (4 * len(names) + 4, 3.6))
+    for axis, name in zip(axes[0], names, strict=False):
+        mine = [(n, losses) for (other, n), losses in curves.items() if other == name]
+        for colour, (n, losses) in zip(COLOURS, mine, strict=False):
+            axis.plot(STEPS * np.arange(1, len(losses) + 1), losses, color=colour, linewidth=1.3, label=f"n = {n}")
+        axis.set(xlabel="steps", ylabel="loss, mean of 100 steps", yscale="log" if name[0] == "s" else "linear")
+        axis.set_title(name, fontsize=10)
+        axis.grid(alpha=0.25)
+        legend(axis)
+    errors = {}
+    for name in names:
+        mine = {row["n"]: row["error, unseen"] for row in table if row["training"] == name}
+        errors[name] = (list(mine), list(mine.values()))
+    lines(axes[0][-1], errors, title="error of the regression on unseen values", x="n", y="root mean square")
+    axes[0][-1].axhline(NOISE, color="#999999", linestyle=":", linewidth=1)
+    legend(axes[0][-1])
+    path.parent.mkdir(exist_ok=True)
+    save(figure, path)
+
+
+def main() -> None:
+    options = arguments()
+    suffix = "" if jax.default_backend() == "cpu" else f"_{jax.default_backend()}"
+    curves, table, points = {}, [], []
+    for n in options.n:
+        for loss, optimizer in TRAININGS:
+            losses, row = curve(n, loss, optimizer, options.steps)
+            curves[row["training"], n] = losses
+            table.append(row)
+            points += [
+                {"n": n, "training": row["training"], "step": STEPS * (i + 1), "loss": each}
+                for i, each in enumerate(losses)
+            ]
+            write(options.out / f"dngo_training{suffix}.csv", table)
+    write(options.out / f"dngo_training_curves{suffix}.csv", points)
+    if find_spec("matplotlib"):
+        draw(curves, table, FIGURE if options.out == RESULTS else options.out / FIGURE.name)
+    refits = []
+    for n in sorted(options.rows):
+        refits.append(whole(n))
+        write(options.out / f"dngo_training_whole{suffix}.csv", refits)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--n", type=int, nargs="*", default=[1024, 16384, 131072], help="sizes of the curves")
+    parser.add_argument("--rows", type=int, nargs="*", default=[100_000], help="sizes of whole refits")
+    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--out", type=Path, default=RESULTS, help="the folder of the tables")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""Radial units as a basis: a hidden layer that sits on observations, under the same linear regression.
+
+phi(x) = L^-1 k(Z, x) with K_ZZ = L L^T, the covariances with chosen observations Z, whitened so that the weights have
+the prior N(0, I) of eq. (7). With as many units as observations this is the exact Gaussian process of ``gp``; with
+fewer it is linear in the observations. What the units cannot represent stays as uncertain as the covariance says, so
+the belief has the form of the exact one, with another square root.
+
+Symbols: n rows, m units, p inputs.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from sonde.surrogates.covariance import Covariance
+from sonde.surrogates.evidence import factorise
+from sonde.surrogates.gp import ExactPosterior
+from sonde.surrogates.head import Regression, regress
+from sonde.surrogates.table import Table, held_out, log_score
+
+Array = NDArray[np.float64]
+
+UNITS = 512
+KEPT = 4
+NOISE_FLOOR = 1e-3
+
+
+@dataclass
+class Placed:
+    """Units on some observations: the inverse of L, and sums over whole blocks of rows."""
+
+    z: Array  # (m, p)
+    inverse: Array  # L^-1, (m, m)
+    sums: dict[int, Regression] = field(default_factory=dict)
+
+
+@dataclass
+class RadialBasis:
+    """Learns beliefs, and remembers where units were put."""
+
+    _known: OrderedDict[bytes, Placed] = field(default_factory=OrderedDict)
+
+    def learn(self, covariance: Covariance, data: Table, count: int) -> ExactPosterior:
+        """Return the belief after the data, by units on the first ``count`` rows."""
+        if len(data.y) <= UNITS:
+            return ExactPosterior.of(covariance, data.x, data.y, data.noise)
+        first = data.rows(slice(count))
+        key = first.digest() + covariance.theta.tobytes()
+        if key not in self._known:
+            self._known[key] = _place(covariance, first)
+            while len(self._known) > KEPT:
+                self._known.popitem(last=False)
+        self._known.move_to_end(key)
+        return _regressed(covariance, self._known[key], data)
+
+    def leave_one_out(self, covariance: Covariance, data: Table, count: int) -> tuple[Array, Array]:
+        """Return means and variances of each value given all others, with the units where they are."""
+        belief = self.learn(covariance, data, count)
+        if len(data.y) <= UNITS:
+            return belief.leave_one_out(data.y)
+        at, noise = belief.marginals(data.x), belief.noise
+        hat = np.minimum(at.variance / noise, 1 - 1e-6)  # how much of a value's own noise its prediction repeats
+        return data.y - (data.y - at.mean[:, 0]) / (1 - hat), noise / (1 - hat)
+
+
+def score(covariance: Covariance, data: Table) -> float:
+    """Return how well the belief after most rows foretells those that were held out."""
+    held = held_out(len(data.y))
+    seen, unseen = data.rows(np.flatnonzero(~held)), data.rows(np.flatnonzero(held))
+    belief = RadialBasis().learn(covariance, seen, len(seen.y))
+    at = belief.marginals(unseen.x)
+    return log_score(unseen.y - at.mean[:, 0], at.variance + belief.noise + unseen.noise)
+
+
+def _place(covariance: Covariance, data: Table) -> Placed:
+    """Put half of the units on the best observations, half evenly among all."""
+    order = np.argsort(-data.y, kind="stable")
+    best, others = order[: UNITS // 2], np.sort(order[UNITS // 2 :])
+    evenly = others[np.unique(np.linspace(0, len(others) - 1, min(len(others), UNITS // 2)).astype(int))]
+    z = data.x[np.sort(np.concatenate([best, evenly]))]
+    matrix = covariance.cross(z, z).values
+    matrix[np.diag_indices(len(z))] += 1e-8 * np.mean(np.diagonal(matrix))
+    inverse, _ = lapack.dtrtri(factorise(matrix), lower=1)
+    return Placed(z, inverse)
+
+
+def _regressed(covariance: Covariance, placed: Placed, data: Table) -> ExactPosterior:
+    def on(block: Table) -> Regression:
+        basis = covariance.cross(block.x, placed.z).values @ placed.inverse.T
+        weights = NOISE_FLOOR / (NOISE_FLOOR + block.noise)
+        return regress(basis, np.empty((len(block.y), 0)), block.y, weights)
+
+    for i, block in data.blocks():
+        if i not in placed.sums:
+            placed.sums[i] = on(block)
+    total = reduce(add, [placed.sums[i] for i, _ in data.blocks()], on(data.rest()))
+    return _posterior(covariance, placed, total)
+
+
+def _posterior(covariance: Covariance, placed: Placed, total: Regression) -> ExactPosterior:
+    """Return the belief: k(x, y) - k(x, Z) R^T R k(Z, y), R^T R = L^-T (I - K^-1) L^-1 and K of eq. (7)."""
+    size, beta = len(placed.z), 1 / covariance.noise
+    values, vectors = np.linalg.eigh(total.gram[:size, :size])
+    precisions = 1 + beta * np.maximum(values, 0.0)
+    told = np.sqrt(1 - 1 / precisions)
+    told = np.maximum(told, 1e-12)  # a direction of which nothing was told
+    root = told[:, None] * (vectors.T @ placed.inverse)
+    white = beta * (vectors.T @ total.gram[:size, -1]) / precisions / told
+    return ExactPosterior(covariance, placed.z, root, white[:, None])
