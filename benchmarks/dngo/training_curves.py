@@ -123,7 +123,7 @@ def write(path: Path, rows: Sequence[Row]) -> None:
 
 def draw(curves: dict[tuple[str, int], list[float]], table: Sequence[Row], path: Path) -> None:
     """Draw the losses over steps for each way of training, and the errors after it."""
-    from benchmarks.first_order.plots import COLOURS, legend, lines, panels, save
+    from benchmarks.first_order.plots import COLOURS, GREY, legend, lines, panels, save
 
     names = list(dict.fromkeys(name for name, _ in curves))
     figure, axes = panels(1, len(names) + 1, (4 * len(names) + 4, 3.6))
@@ -140,7 +140,8 @@ def draw(curves: dict[tuple[str, int], list[float]], table: Sequence[Row], path:
         mine = {row["n"]: row["error, unseen"] for row in table if row["training"] == name}
         errors[name] = (list(mine), list(mine.values()))
     lines(axes[0][-1], errors, title="error of the regression on unseen values", x="n", y="root mean square")
-    axes[0][-1].axhline(NOISE, color="#999999", linestyle=":", linewidth=1)
+    axes[0][-1].axhline(NOISE, color=GREY, linestyle=":", linewidth=1, label="noise")
+    axes[0][-1].set_ylim(bottom=0.9 * NOISE)
     legend(axes[0][-1])
     path.parent.mkdir(exist_ok=True)
     save(figure, path)

@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 
 FANTASIES = 32
 SURE = 1e-9  # noise variance of a fantasy
+PROMISING = 256  # values at most among which the best is sought where there is noise
 NOISY = 1e-4  # noise variance above which the best value seen may be luck
 
 
@@ -46,7 +47,10 @@ def best_value(posterior: Posterior, x: Array, y: Array, usable: NDArray[np.bool
         return None
     if posterior.noise <= NOISY:
         return float(np.max(y[usable]))
-    return float(np.max(posterior.marginals(x[usable]).mean[:, 0]))
+    promising = np.flatnonzero(usable)
+    if len(promising) > PROMISING:  # a value far from the best is not the best by luck
+        promising = promising[np.argpartition(-y[promising], PROMISING)[:PROMISING]]
+    return float(np.max(posterior.marginals(x[promising]).mean[:, 0]))
 
 
 def best_points(units: Array, y: Array, usable: NDArray[np.bool_], count: int = 3) -> Array:
@@ -56,6 +60,8 @@ def best_points(units: Array, y: Array, usable: NDArray[np.bool_], count: int = 
 
 def measured_constraints(history: History, numbers: NDArray[np.int64]) -> dict[str, tuple[list[int], Array]]:
     """Return, for each constraint that was told of these trials, which of them it was told of, and its levels."""
+    if not history.constraints:
+        return {}
     told = [history.constraints.get(number, {}) for number in numbers.tolist()]
     found = {}
     for name in sorted({name for levels in told for name in levels}):

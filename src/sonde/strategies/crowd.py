@@ -8,12 +8,15 @@ A model with c columns is certain of everything after c noiseless outcomes, and 
 it cannot represent is modelled besides: a Matern-5/2 process with a share of the pool's variance, which keeps the
 points of a large batch apart.
 
+Whether a point under way fails is imagined as well (a_MCEI of Snoek et al. 2015): then it tells nothing of values, is
+no new best, and its neighbours fail too.
+
 Symbols: B points of the pool, J under way, S fantasies, c columns of a belief's spread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +39,7 @@ POOL = 2048  # points, or a few times those wanted
 SPARE = 3
 CLIMBED, CALLS = 16, 25  # so many of them are climbed from, with so many evaluations
 TINY = 1e-12
+APART = 0.01  # of the box: points of one batch are not closer than this
 REFINED, NEAR = 16, 96  # around the first so many points chosen, so many more are looked at
 _THOMPSON, _NEAR = 14, 15  # purposes of the key's streams
 FANTASIES = 16
@@ -62,20 +66,20 @@ def fill(
         _Draws(belief, points, len(aims), key) if thompson else _Outlook(belief, points, pending, len(aims), key.seed)
     )
     chosen: list[Array] = []
-    free = np.ones(len(points), dtype=bool)
+    free = _apart(points, pending, boxes.values())
     for offset, (_, box) in enumerate(aims):
         if isinstance(outlook, _Outlook) and offset < REFINED and field.listed is None:
             best = points[int(np.argmax(np.where(free & (owner == id(box)), outlook.worth(), -np.inf)))]
             near = _around(best, field, box, key.at(offset))
             outlook.extend(near)
             points, owner = np.concatenate([points, near]), np.concatenate([owner, np.full(len(near), id(box))])
-            free = np.concatenate([free, np.ones(len(near), dtype=bool)])
+            free = np.concatenate([free, _apart(near, np.array([*pending, *chosen]), [box])])
         found = _first_new(points, np.where(free & (owner == id(box)), outlook.worth(), -np.inf), field, free)
         if found is None:
             continue
         chosen.append(points[found])
         field.take(points[found])
-        free[found] = False
+        free &= _apart(points, points[[found]], [box])
         outlook.add(found)
     return np.array(chosen).reshape(-1, pending.shape[1])
 
@@ -159,15 +163,17 @@ class _Part:
         self._pool = posterior.pool(self._x)
         self._extra = SHARE * float(self._pool.variance[self._first :].mean())
         self._factor = np.eye(size)
+        self._working = np.ones((size, len(base)), dtype=bool)
         self.best = np.full(len(base), best)
         if self._used:
             within = self._covariance(np.arange(self._used), np.arange(self._used))
             within[np.diag_indices(self._used)] += SEEN_AS
             self._factor[: self._used, : self._used] = factorise(within)
             outcomes = self._pool.mean[: self._used, None] + self._known_factor() @ self._draws()
-            working = chance[:, None] > luck[:, : self._used].T
-            self.best = np.maximum(best, np.where(working, outcomes, -np.inf).max(axis=0))
-        self._columns, self.mean, self.variance = self._believed(np.arange(self._first, len(self._x)))
+            self._working[: self._used] = chance[:, None] > luck[:, : self._used].T
+            seen = np.where(self._working[: self._used], outcomes, -np.inf)
+            self.best = np.maximum(best, seen.max(axis=0))
+        self._columns, self.mean, self.variance, self._log_works = self._believed(np.arange(self._first, len(self._x)))
 
     def _known_factor(self) -> Array:
         return self._factor[: self._used, : self._used]
@@ -176,52 +182,70 @@ class _Part:
         """Base samples of the points under way, (used, S): outcomes are mean + L z, and tell the pool V z."""
         return self._base[:, : self._used].T
 
-    def _believed(self, rows: NDArray[np.intp]) -> tuple[Array, Array, Array]:
-        """Return the columns, means and variances of points, given those under way."""
-        columns = np.zeros((len(rows), self._base.shape[1]))
+    def _believed(self, rows: NDArray[np.intp]) -> tuple[Array, Array, Array, Array]:
+        """Return columns, means, variances of points, and log P(works) beside the model's, given those under way."""
+        columns, log_works = np.zeros((len(rows), self._base.shape[1])), np.zeros((len(rows), len(self._base)))
         if self._used:
-            covariance = self._covariance(np.array(self._under_way), rows)
+            under_way, working = np.array(self._under_way), self._working[: self._used]
+            covariance = self._covariance(under_way, rows)
             columns[:, : self._used] = solve_triangular(self._known_factor(), covariance, lower=True).T
-        mean = self._pool.mean[rows, None] + columns[:, : self._used] @ self._draws()
+            if not working.all():
+                log_works = _log_not(self._nearness(rows, under_way)) @ ~working
+        # an outcome that fails tells nothing of values
+        mean = self._pool.mean[rows, None] + columns[:, : self._used] @ (self._draws() * self._working[: self._used])
         variance = self._pool.variance[rows] + self._extra - np.sum(columns**2, axis=1)
-        return columns, mean, np.maximum(variance, TINY)
+        return columns, mean, np.maximum(variance, TINY), log_works
 
-    def _covariance(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
-        """Return the model's covariance and that of what it cannot represent."""
+    def _nearness(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
+        """Return a Matern-5/2 correlation: of what the model cannot represent, and of failures."""
         a, b = self._x[rows], self._x[columns]
         squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1) - 2 * a @ b.T
         r = np.sqrt(5 * np.maximum(squares, 0.0) / (REACH**2 * self._x.shape[1]))
-        return np.asarray(self._pool.covariance(rows, columns) + self._extra * (1 + r + r * r / 3) * np.exp(-r))
+        return np.asarray((1 + r + r * r / 3) * np.exp(-r))
+
+    def _covariance(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
+        """Return the model's covariance and that of what it cannot represent."""
+        return np.asarray(self._pool.covariance(rows, columns) + self._extra * self._nearness(rows, columns))
 
     def log_improvement(self) -> Array:
-        """Return the logarithm of the expected improvement, averaged over fantasies, (B,)."""
+        """Return the logarithm of the expected improvement of what works, averaged over fantasies, (B,)."""
         values, _, _ = FORMULAS["log_ei"](self.mean, np.sqrt(self.variance)[:, None], self.best)
-        return average(values, log=True)[0]
+        return average(values + self._log_works, log=True)[0]
 
     def extend(self, x: Array) -> None:
         """Add points to the pool."""
         rows = np.arange(len(self._x), len(self._x) + len(x))
         self._x = np.concatenate([self._x, x])
         self._pool = self._posterior.pool(self._x)
-        columns, mean, variance = self._believed(rows)
+        columns, mean, variance, log_works = self._believed(rows)
         self._columns = np.concatenate([self._columns, columns])
+        self._log_works = np.concatenate([self._log_works, log_works])
         self.mean, self.variance = np.concatenate([self.mean, mean]), np.concatenate([self.variance, variance])
 
     def add(self, chosen: int, chance: float) -> None:
         """Imagine outcomes of one point, and change the pool's beliefs by them."""
         known, row = self._columns[:, : self._used], self._first + chosen
-        covariance = self._covariance(np.arange(self._first, len(self._x)), np.array([row]))[:, 0]
+        everywhere, here = np.arange(self._first, len(self._x)), np.array([row])
+        covariance = self._covariance(everywhere, here)[:, 0]
         deviation = np.sqrt(self.variance[chosen] + SEEN_AS)
         column, draws = (covariance - known @ known[chosen]) / deviation, self._base[:, self._used]
         outcomes = self.mean[chosen] + deviation * draws
         working = chance > self._luck[:, self._used]
         self.best = np.where(working, np.maximum(self.best, outcomes), self.best)
+        self._working[self._used] = working
+        if not working.all():
+            self._log_works += _log_not(self._nearness(everywhere, here)) * ~working
         self._factor[self._used, : self._used + 1] = [*known[chosen], deviation]
         self._under_way.append(row)
-        self.mean += np.outer(column, draws)
+        self.mean += np.outer(column, draws * working)
         self._columns[:, self._used] = column
         self.variance = np.maximum(self.variance - column**2, TINY)
         self._used += 1
+
+
+def _log_not(probability: Array) -> Array:
+    """Return log(1 - probability), finite."""
+    return np.log1p(-np.minimum(probability, 1 - 1e-9))
 
 
 def _around(point: Array, field: Field, box: Box, key: Key) -> Array:
@@ -244,6 +268,15 @@ def _pool(belief: Belief, field: Field, box: Box, wanted: int, key: Key) -> Arra
     starts = points[np.argsort(-point_values(alone, points), kind="stable")[:CLIMBED]]
     climbed = climb(alone, field, box, starts, calls=CALLS)
     return np.concatenate([climbed[box.away(climbed, field.free)], points])
+
+
+def _apart(points: Array, taken: Array, boxes: Iterable[Box]) -> NDArray[np.bool_]:
+    """Return which points keep a distance from those that are taken, in the narrowest box, on some axis."""
+    least = APART * np.min([box.high - box.low for box in boxes], axis=0)
+    free = np.ones(len(points), dtype=bool)
+    for one in taken:
+        free &= np.any(np.abs(points - one) > least, axis=1)
+    return free
 
 
 def _first_new(points: Array, worth: Array, field: Field, free: NDArray[np.bool_]) -> int | None:

@@ -21,7 +21,7 @@ from sonde.strategies.options import one_of
 from sonde.strategies.start import first_count, ready
 from sonde.strategies.threads import one_thread
 from sonde.surrogates.adaptive import PAPER, AdaptiveBasis, Recipe
-from sonde.surrogates.chain import PLAIN_FORMS, Chain, Fit, checkpoint
+from sonde.surrogates.chain import PLAIN_FORMS, Chain, Fit, checkpoint, octave
 from sonde.surrogates.chain import Data as Values
 from sonde.surrogates.feasibility import Feasibility, Passing, combine, learn_constraint, learn_success
 from sonde.surrogates.features import Features
@@ -150,8 +150,12 @@ class DNGO(Bayesian):
         )  # fmt: skip
 
     def _fitted(self, features: Features, results: Results, chain: Chain) -> tuple[Fit, Scale]:
-        """Return the covariance of the first results, and the scale of the values."""
-        data = Values(results.units, results.values, results.deviations).first(max(results.learned, 2))
+        """Return the covariance of the first results, and the scale of the values.
+
+        Both are those of the last doubling, so that networks trained then are trained on what they are asked now.
+        """
+        first = max(2, octave(results.learned))
+        data = Values(results.units, results.values, results.deviations).first(first)
         fit = chain.fit(features, data, follow=False)
         return fit, steady_scale(results.values, len(data.values), fit.kappa)
 
@@ -159,16 +163,16 @@ class DNGO(Bayesian):
         """Return the results as the basis takes them, and whether that is networks."""
         y = np.clip(scale(results.values), -TALLEST, TALLEST)
         noise = scale.noise(results.values, results.deviations)
-        tables = {True: Table(plain(results.units), y, noise), False: Table(fit.features(results.units), y, noise)}
+        first = Table(results.units[: results.learned], y[: results.learned], noise[: results.learned])
         networks = {"networks": True, "radial": False}.get(self.basis)
         if networks is None:
-            first = {which: table.rows(slice(results.learned)) for which, table in tables.items()}
-            name = first[True].digest()
+            name = first.digest()
             if name not in self._choices:
-                ahead = self._networks.network(first[True], results.learned).score
-                self._choices = {name: ahead > radial_score(fit.covariance, first[False])}
+                ahead = self._networks.network(first._replace(x=plain(first.x)), results.learned).score
+                behind = radial_score(fit.covariance, first._replace(x=fit.features(first.x)))
+                self._choices = {name: ahead > behind}
             networks = self._choices[name]
-        return tables[networks], networks
+        return Table((plain if networks else fit.features)(results.units), y, noise), networks
 
     def _feasibility(self, features: Features, history: History, results: Results) -> Feasibility | None:
         few = len(results.tried) <= FEW

@@ -16,13 +16,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.surrogates.chain import checkpoint
+from sonde.surrogates.chain import checkpoint, octave
 from sonde.surrogates.head import Hyperparameters, Regression, regress
 from sonde.surrogates.linear import LinearPosterior, mixture
 from sonde.surrogates.network import WIDTH, Network, side_by_side
@@ -59,6 +57,13 @@ class Recipe:
 PAPER = Recipe(members=1, loss="squares", optimizer="sgd", draws=10, quadratic=True)
 
 
+class Regressions(list[Regression]):
+    """One for each network; the sum is that of each."""
+
+    def __add__(self, other: Regressions) -> Regressions:  # type: ignore[override]
+        return Regressions([one + another for one, another in zip(self, other, strict=True)])
+
+
 @dataclass
 class Trained:
     """Networks, by how much their belief is widened, and how well they foretold rows that they had not seen."""
@@ -67,7 +72,7 @@ class Trained:
     widening: float = 1.0
     score: float = -np.inf
     judge: Network | None = None  # the networks that were trained without every fifth row
-    sums: dict[int, list[Regression]] = field(default_factory=dict)  # over whole blocks of rows, for each network
+    sums: dict[bytes, Regressions] = field(default_factory=dict)  # over whole blocks of rows
 
 
 @dataclass
@@ -89,15 +94,17 @@ class AdaptiveBasis:
         trained = self.network(data, count)
         basis = trained.network.basis(data.x).values
         parts, _ = _split(trained.network, basis)
-        means, variances = [], []
+        means, variances, noises = [], [], []
         for own, regression in zip(parts, _regressions(trained, data), strict=True):
             given = regression.most_probable()
             mean, root = regression.weights(given)
-            hat = np.minimum(given.beta * np.sum((own @ root) ** 2, axis=1), 1 - 1e-6)
+            lever = np.sum((own @ root) ** 2, axis=1)
+            hat = np.minimum(given.beta * _weights(data) * lever, 1 - 1e-6)
             means.append(data.y - (data.y - own @ mean) / (1 - hat))
-            variances.append(1 / given.beta / (1 - hat))
+            variances.append(lever / (1 - hat))
+            noises.append(1 / given.beta + data.noise)
         spread = np.mean(variances, axis=0) + np.var(means, axis=0)
-        return np.mean(means, axis=0), trained.widening * spread
+        return np.mean(means, axis=0), trained.widening * spread + np.mean(noises, axis=0)
 
     def network(self, data: Table, count: int) -> Trained:
         """Return the networks of the first ``count`` rows."""
@@ -119,8 +126,7 @@ class AdaptiveBasis:
             return Trained(random)
         from sonde.surrogates.training import train  # JAX is imported when there is something to train
 
-        octave = 2 ** (count.bit_length() - 1)
-        before = None if octave == count else self.network(data, octave)
+        before = None if octave(count) == count else self.network(data, octave(count))
         held = held_out(count) & recipe.judged
         begun, rows = [before.network if before else random], [np.arange(count)]
         if held.any():
@@ -154,19 +160,19 @@ def _split(network: Network, basis: Array) -> tuple[list[Array], Array]:
     return np.split(basis[:, :size], network.count, axis=1), basis[:, size:]
 
 
-def _regressions(trained: Trained, data: Table) -> list[Regression]:
+def _regressions(trained: Trained, data: Table) -> Regressions:
     """Return each network's regression on all rows; whole blocks are summed once."""
 
-    def on(block: Table) -> list[Regression]:
+    def on(block: Table) -> Regressions:
         parts, extra = _split(trained.network, trained.network.basis(block.x).values)
-        weights = NOISE_FLOOR / (NOISE_FLOOR + block.noise)
-        return [regress(own, extra, block.y, weights) for own in parts]
+        return Regressions([regress(own, extra, block.y, _weights(block)) for own in parts])
 
-    for i, block in data.blocks():
-        if i not in trained.sums:
-            trained.sums[i] = on(block)
-    blocks = [trained.sums[i] for i, _ in data.blocks()]
-    return [reduce(add, each) for each in zip(*blocks, on(data.rest()), strict=True)]
+    return data.summed(trained.sums, on)
+
+
+def _weights(data: Table) -> Array:
+    """Return how much rows count whose noise was told."""
+    return NOISE_FLOOR / (NOISE_FLOOR + data.noise)
 
 
 def _merged(trained: Trained, regressions: Sequence[Regression], given: Sequence[Hyperparameters]) -> LinearPosterior:

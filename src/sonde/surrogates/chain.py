@@ -191,19 +191,23 @@ def _adapted(covariance: Covariance, quadratic: bool) -> Array:
 
 def _between(count: int) -> bool:
     """Tell whether a checkpoint is one at which forms are not compared: each second one, from ``SETTLED`` on."""
-    octave, parts = _octave(count)
-    return count >= SETTLED and (count - octave) * parts // octave % 2 == 1
+    before = octave(count)
+    return count >= SETTLED and (count - before) * _parts(count) // before % 2 == 1
 
 
 def checkpoint(count: int) -> int:
     """Return the last checkpoint up to ``count`` values; 0 before the first."""
     if count < FIRST:
         return 0
-    octave, parts = _octave(count)
-    return octave + (count - octave) * parts // octave * octave // parts
+    before, parts = octave(count), _parts(count)
+    return before + (count - before) * parts // before * before // parts
 
 
-def _octave(count: int) -> tuple[int, int]:
-    """Return the power of two at or below ``count``, and into how many parts checkpoints divide the way to the next."""
-    octave = 2 ** (int(count).bit_length() - 1)
-    return octave, 4 if octave < FOLLOWED else 8
+def octave(count: int) -> int:
+    """Return the power of two at or below ``count``; 0 for 0."""
+    return 1 << int(count).bit_length() - 1 if count else 0
+
+
+def _parts(count: int) -> int:
+    """Return into how many parts checkpoints divide the way from one power of two to the next."""
+    return 4 if count < FOLLOWED else 8

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +20,13 @@ from scipy.linalg import lapack
 from sonde.surrogates.covariance import Covariance
 from sonde.surrogates.evidence import factorise
 from sonde.surrogates.gp import ExactPosterior
-from sonde.surrogates.head import Regression, regress
+from sonde.surrogates.head import Hyperparameters, Regression, regress
 from sonde.surrogates.table import Table, held_out, log_score
 
 Array = NDArray[np.float64]
 
 UNITS = 512
 KEPT = 4
-NOISE_FLOOR = 1e-3
 
 
 @dataclass
@@ -38,7 +35,7 @@ class Placed:
 
     z: Array  # (m, p)
     inverse: Array  # L^-1, (m, m)
-    sums: dict[int, Regression] = field(default_factory=dict)
+    sums: dict[bytes, Regression] = field(default_factory=dict)
 
 
 @dataclass
@@ -51,23 +48,33 @@ class RadialBasis:
         """Return the belief after the data, by units on the first ``count`` rows."""
         if len(data.y) <= UNITS:
             return ExactPosterior.of(covariance, data.x, data.y, data.noise)
-        first = data.rows(slice(count))
+        placed = self._place(covariance, data.rows(slice(count)))
+        return _posterior(covariance, placed, _sums(covariance, placed, data))
+
+    def _place(self, covariance: Covariance, first: Table) -> Placed:
+        """Return the units on the first rows."""
         key = first.digest() + covariance.theta.tobytes()
         if key not in self._known:
             self._known[key] = _place(covariance, first)
             while len(self._known) > KEPT:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
-        return _regressed(covariance, self._known[key], data)
+        return self._known[key]
 
     def leave_one_out(self, covariance: Covariance, data: Table, count: int) -> tuple[Array, Array]:
         """Return means and variances of each value given all others, with the units where they are."""
         belief = self.learn(covariance, data, count)
         if len(data.y) <= UNITS:
             return belief.leave_one_out(data.y)
-        at, noise = belief.marginals(data.x), belief.noise
-        hat = np.minimum(at.variance / noise, 1 - 1e-6)  # how much of a value's own noise its prediction repeats
-        return data.y - (data.y - at.mean[:, 0]) / (1 - hat), noise / (1 - hat)
+        placed = self._place(covariance, data.rows(slice(count)))
+        basis = covariance.cross(data.x, placed.z).values @ placed.inverse.T
+        beta, weights = 1 / covariance.noise, _weights(covariance, data)
+        mean, root = _sums(covariance, placed, data).weights(Hyperparameters(1.0, beta, np.empty(0)))
+        lever = np.sum((basis @ root) ** 2, axis=1)
+        hat = np.minimum(beta * weights * lever, 1 - 1e-6)
+        beyond = np.maximum(covariance.diagonal(data.x)[0] - np.sum(basis**2, axis=1), 0.0)
+        means = data.y - (data.y - basis @ mean) / (1 - hat)
+        return means, lever / (1 - hat) + beyond + covariance.noise + data.noise
 
 
 def score(covariance: Covariance, data: Table) -> float:
@@ -91,17 +98,19 @@ def _place(covariance: Covariance, data: Table) -> Placed:
     return Placed(z, inverse)
 
 
-def _regressed(covariance: Covariance, placed: Placed, data: Table) -> ExactPosterior:
+def _sums(covariance: Covariance, placed: Placed, data: Table) -> Regression:
+    """Return the regression on the units of all rows; whole blocks are summed once."""
+
     def on(block: Table) -> Regression:
         basis = covariance.cross(block.x, placed.z).values @ placed.inverse.T
-        weights = NOISE_FLOOR / (NOISE_FLOOR + block.noise)
-        return regress(basis, np.empty((len(block.y), 0)), block.y, weights)
+        return regress(basis, np.empty((len(block.y), 0)), block.y, _weights(covariance, block))
 
-    for i, block in data.blocks():
-        if i not in placed.sums:
-            placed.sums[i] = on(block)
-    total = reduce(add, [placed.sums[i] for i, _ in data.blocks()], on(data.rest()))
-    return _posterior(covariance, placed, total)
+    return data.summed(placed.sums, on)
+
+
+def _weights(covariance: Covariance, data: Table) -> Array:
+    """Return how much rows count whose noise was told."""
+    return covariance.noise / (covariance.noise + data.noise)
 
 
 def _posterior(covariance: Covariance, placed: Placed, total: Regression) -> ExactPosterior:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,19 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 BLOCK = 1024  # rows summed at a time: always the same ones, so that sums are the same in any process
-HELD, FEW = 5, 20  # every fifth row is held out to judge a model, if there are so many
+HELD, FEW = 5, 16  # every fifth row is held out to judge a model, if there are so many
 WORST = -10.0  # the logarithm of a density below which an error is as bad as another
+
+
+class Summable(Protocol):
+    """What can be added."""
+
+    def __add__(self, other: Self) -> Self:
+        """Return the sum."""
+        ...
+
+
+Sums = TypeVar("Sums", bound=Summable)
 
 
 class Table(NamedTuple):
@@ -27,13 +38,17 @@ class Table(NamedTuple):
         """Return some of the rows."""
         return Table(*(column[chosen] for column in self))
 
-    def blocks(self) -> Iterator[tuple[int, Table]]:
-        """Return the whole blocks of rows, numbered."""
-        return ((i, self.rows(slice(i * BLOCK, (i + 1) * BLOCK))) for i in range(len(self.y) // BLOCK))
-
-    def rest(self) -> Table:
-        """Return the rows after the last whole block."""
-        return self.rows(slice(len(self.y) // BLOCK * BLOCK, None))
+    def summed(self, known: dict[bytes, Sums], of: Callable[[Table], Sums]) -> Sums:
+        """Return the sum of ``of`` over blocks of rows; what is ``known`` of whole blocks is not computed again."""
+        whole = len(self.y) // BLOCK
+        total = of(self.rows(slice(whole * BLOCK, None)))
+        for i in range(whole):
+            block = self.rows(slice(i * BLOCK, (i + 1) * BLOCK))
+            name = block.digest()
+            if name not in known:
+                known[name] = of(block)
+            total = total + known[name]
+        return total
 
     def digest(self) -> bytes:
         """Return a name of these data."""

@@ -61,8 +61,8 @@ def train(
             rate = rates[call * STEPS : (call + 1) * STEPS]
             arrays = (x[index], targets[index], weights, rate)
             parameters, state, reached = run(parameters, state, *(np.asarray(each, np.float32) for each in arrays))
-            losses.append(float(reached))
-            if not losses[-1] < limit:  # NaN too
+            losses.append(float(np.mean(reached)))
+            if not np.all(np.asarray(reached) < limit):  # NaN too
                 break
         else:
             layers = tuple(Layer(*(np.asarray(each, float) for each in layer)) for layer in parameters["layers"])
@@ -105,13 +105,13 @@ def _compiled(activation: str, loss: str, optimizer: str) -> Callable[..., Any]:
 
     def total(parameters: Any, x: Any, targets: Any, weights: Any) -> Any:
         basis = _basis(parameters, x, ACTIVATIONS[activation])
-        # the sum over networks: each network's gradient is its own
-        return jnp.sum(jax.vmap(_LOSSES[loss])(parameters, basis, targets, weights))
+        losses = jax.vmap(_LOSSES[loss])(parameters, basis, targets, weights)
+        return jnp.sum(losses), losses  # of the sum, each network's gradient is its own
 
     def step(carried: Any, given: Any) -> Any:
         parameters, state = carried
         x, targets, weights, rate = given
-        reached, slopes = jax.value_and_grad(total)(parameters, x, targets, weights)
+        (_, reached), slopes = jax.value_and_grad(total, has_aux=True)(parameters, x, targets, weights)
         move, state = rule.update(slopes, state)
         shrunk = jax.tree.map(lambda each: each * (1 - rate * DECAY), parameters)
         return (jax.tree.map(lambda each, change: each - rate * change, shrunk, move), state), reached
@@ -119,7 +119,7 @@ def _compiled(activation: str, loss: str, optimizer: str) -> Callable[..., Any]:
     @jax.jit
     def run(parameters: Any, state: Any, x: Any, targets: Any, weights: Any, rates: Any) -> Any:
         (parameters, state), losses = jax.lax.scan(step, (parameters, state), (x, targets, weights, rates))
-        return parameters, state, jnp.mean(losses) / x.shape[1]
+        return parameters, state, jnp.mean(losses, axis=0)
 
     return run
 
