@@ -12,10 +12,9 @@ from scipy.special import expit, roots_hermite
 from scipy.stats import norm
 from tests.surrogates.models import NUMBERS, numeric_gradient, units_of
 
-from sonde.strategies.dngo import LINKS
 from sonde.surrogates.adaptive import AdaptiveBasis, Recipe
 from sonde.surrogates.feasibility import Passing
-from sonde.surrogates.labels import Columns, LabelBasis, Laplace, approximate
+from sonde.surrogates.labels import LINKS, Columns, LabelBasis, Laplace, Link, approximate
 from sonde.surrogates.linear import LinearPosterior
 from sonde.surrogates.network import Network
 
@@ -119,8 +118,7 @@ def test_a_blurred_border_is_the_integral_of_the_logistic_function(size: float, 
     nodes, shares = roots_hermite(200)
     at = belief.mean + np.sqrt(2 * belief.variance)[:, None] * nodes
     expected = expit(at) @ shares / np.sqrt(np.pi)
-    slope, extra = LINKS["noisy"]
-    got = np.exp(Passing(posterior, NUMBERS, slope, 0.0, extra)(NEW)[0])
+    got = np.exp(passing((posterior, LINKS["noisy"]))(NEW)[0])
     np.testing.assert_allclose(got, expected, atol=0.02)
     assert np.ptp(expected) > 0.05
 
@@ -130,8 +128,7 @@ def test_a_blurred_border_is_the_integral_of_the_logistic_function(size: float, 
 def test_a_sharp_border_is_the_integral_of_a_step(size: float, spread: float) -> None:
     posterior = latent(size, spread)
     belief = posterior.marginals(NUMBERS(NEW))
-    slope, extra = LINKS["noiseless"]
-    got = np.exp(Passing(posterior, NUMBERS, slope, 0.0, extra)(NEW)[0])
+    got = np.exp(passing((posterior, LINKS["noiseless"]))(NEW)[0])
     for chance, mean, variance in zip(got, belief.mean[:, 0], belief.variance, strict=True):
         density = norm(mean, np.sqrt(variance)).pdf
         top = max(mean, 0.0) + 10 * np.sqrt(variance)
@@ -141,16 +138,20 @@ def test_a_sharp_border_is_the_integral_of_a_step(size: float, spread: float) ->
 # networks
 
 
-def passing(learned: LinearPosterior, link: str = "noisy") -> Passing:
-    slope, extra = LINKS[link]
-    return Passing(learned, NUMBERS, slope, 0.0, extra)
+def passing(learned: tuple[LinearPosterior, Link]) -> Passing:
+    posterior, link = learned
+    return Passing(posterior, NUMBERS, link.slope, link.offset, link.extra)
+
+
+def basis_of(link: str = "noisy") -> LabelBasis:
+    return LabelBasis(LINKS[link], AdaptiveBasis(RECIPE))
 
 
 @cache
-def disc() -> Passing:
+def disc(link: str = "noisy") -> Passing:
     """What works is a disc, of whose labels 32 were there when networks were trained."""
     labels = np.where(np.sum((UNITS - 0.5) ** 2, axis=1) < 0.1, 1.0, -1.0)
-    return passing(LabelBasis(AdaptiveBasis(RECIPE)).learn(NUMBERS(UNITS), labels, 32))
+    return passing(basis_of(link).learn(NUMBERS(UNITS), labels, 32))
 
 
 def test_a_disc_is_found() -> None:
@@ -163,9 +164,7 @@ def test_a_disc_is_found() -> None:
 
 @pytest.mark.parametrize("link", LINKS)
 def test_its_probability_has_slopes(link: str) -> None:
-    learned = disc().posterior
-    assert isinstance(learned, LinearPosterior)
-    chance = passing(learned, link)
+    chance = disc(link)
     expected = numeric_gradient(lambda at: float(chance(at)[0].sum()), NEW)
     np.testing.assert_allclose(chance(NEW)[1], expected, rtol=1e-5, atol=1e-5)
 
@@ -173,16 +172,15 @@ def test_its_probability_has_slopes(link: str) -> None:
 def test_labels_that_contradict_each_other_are_even_chances() -> None:
     units = np.tile([[0.3, 0.6]], (40, 1))
     labels = np.where(np.arange(40) % 2, 1.0, -1.0)
-    learned = LabelBasis(AdaptiveBasis(RECIPE)).learn(NUMBERS(units), labels, 40)
-    assert np.exp(passing(learned)(units[:1])[0][0]) == pytest.approx(0.5, abs=0.1)
-    assert np.all(np.isfinite(passing(learned, "noiseless")(CORNERS)[0]))
+    learned = {link: basis_of(link).learn(NUMBERS(units), labels, 40) for link in LINKS}
+    assert np.exp(passing(learned["noisy"])(units[:1])[0][0]) == pytest.approx(0.5, abs=0.15)
+    assert np.all(np.isfinite(passing(learned["noiseless"])(CORNERS)[0]))
 
 
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("label", [-1.0, 1.0])
 def test_one_sided_labels_are_believed_near_them_and_finite_everywhere(label: float, link: str) -> None:
-    learned = LabelBasis(AdaptiveBasis(RECIPE)).learn(NUMBERS(UNITS), np.full(40, label), 40)
-    chance = passing(learned, link)
+    chance = passing(basis_of(link).learn(NUMBERS(UNITS), np.full(40, label), 40))
     near = np.exp(chance(UNITS)[0])
     assert np.all(near < 0.2) if label < 0 else np.all(near > 0.8)
     for part in chance(CORNERS):
@@ -192,7 +190,7 @@ def test_one_sided_labels_are_believed_near_them_and_finite_everywhere(label: fl
 def test_labels_since_the_checkpoint_are_learned_too() -> None:
     labels = np.where(UNITS[:, 0] < 0.5, 1.0, -1.0)
     surprise = np.full((8, 2), [0.2, 0.4]) + 0.05 * units_of(NUMBERS, 8, seed=3)
-    basis = LabelBasis(AdaptiveBasis(RECIPE))
+    basis = basis_of()
     before = passing(basis.learn(NUMBERS(UNITS), labels, 40))
     after = passing(basis.learn(NUMBERS(np.concatenate([UNITS, surprise])), np.append(labels, -np.ones(8)), 40))
     there, far = np.array([[0.22, 0.42]]), np.array([[0.9, 0.9]])
@@ -203,10 +201,22 @@ def test_labels_since_the_checkpoint_are_learned_too() -> None:
 
 def test_the_same_labels_give_the_same_belief_whatever_was_learned_before() -> None:
     labels = np.where(UNITS[:, 0] < 0.5, 1.0, -1.0)
-    used, x = LabelBasis(AdaptiveBasis(RECIPE)), NUMBERS(UNITS)
+    used, x = basis_of(), NUMBERS(UNITS)
     for count in (32, 36):
         used.learn(x[:count], labels[:count], 32)
-    fresh = LabelBasis(AdaptiveBasis(RECIPE)).learn(x, labels, 32)
-    again = used.learn(x, labels, 32)
+    (fresh, link), (again, same) = basis_of().learn(x, labels, 32), used.learn(x, labels, 32)
+    assert same == link
     np.testing.assert_array_equal(again.mean, fresh.mean)
     np.testing.assert_array_equal(again.root, fresh.root)
+
+
+def test_what_always_failed_is_all_but_certain_to_fail_and_a_blurred_border_is_not() -> None:
+    rng = np.random.default_rng(0)
+    units = rng.random((256, 2))
+    deep = np.array([[0.1, 0.5], [0.2, 0.2]])
+    sharp = np.where(units[:, 0] < 0.4, -1.0, 1.0)
+    chance = passing(basis_of().learn(NUMBERS(units), sharp, 256))
+    assert np.all(np.exp(chance(deep)[0]) < 0.02)
+    blurred = np.where(rng.random(256) < 0.3, -sharp, sharp)
+    chance = passing(basis_of().learn(NUMBERS(units), blurred, 256))
+    assert np.all(np.abs(np.exp(chance(deep)[0]) - 0.3) < 0.2)

@@ -25,7 +25,7 @@ from sonde.surrogates.chain import PLAIN_FORMS, Chain, Fit, checkpoint, octave
 from sonde.surrogates.chain import Data as Values
 from sonde.surrogates.feasibility import Feasibility, Passing, combine, learn_constraint, learn_success
 from sonde.surrogates.features import Features
-from sonde.surrogates.labels import LabelBasis
+from sonde.surrogates.labels import LINKS, LabelBasis
 from sonde.surrogates.network import ACTIVATIONS
 from sonde.surrogates.outputs import Scale, steady_scale
 from sonde.surrogates.posterior import Posterior
@@ -42,9 +42,6 @@ TRAININGS = ("evidence", "squares")
 OPTIMIZERS = ("adam", "sgd")
 FEW = 256  # up to so many results radial units on all of them are the basis; beyond, what foretells better
 TALLEST = 30.0  # deviations beyond which a value is not told from another
-# P(works) as Phi((slope latent) / sqrt(extra + slope^2 variance)): a logistic function is nearly that normal integral
-# (MacKay 1992), a step is it exactly.
-LINKS = {"noisy": (np.sqrt(np.pi / 8), 1.0), "noiseless": (1.0, 1e-12)}
 _DRAW = 12  # purpose of the key's stream
 
 
@@ -113,7 +110,7 @@ class DNGO(Bayesian):
 
     def _prepare(self, recipe: Recipe) -> None:
         self._networks, self._radial = AdaptiveBasis(recipe), RadialBasis()
-        self._labels, self._constraints = LabelBasis(), AdaptiveBasis()
+        self._labels = LabelBasis(LINKS[self.failures])
         self._chain, self._plain = Chain(), Chain(PLAIN_FORMS)
         self._choices: dict[bytes, bool] = {}
 
@@ -165,6 +162,8 @@ class DNGO(Bayesian):
         noise = scale.noise(results.values, results.deviations)
         first = Table(results.units[: results.learned], y[: results.learned], noise[: results.learned])
         networks = {"networks": True, "radial": False}.get(self.basis)
+        if networks is None and results.learned <= FEW:  # nearly all failed
+            networks = False
         if networks is None:
             name = first.digest()
             if name not in self._choices:
@@ -183,10 +182,9 @@ class DNGO(Bayesian):
             if few:
                 conditions.append(learn_success(features, results.tried, results.worked))
             else:
-                slope, extra = LINKS[self.failures]
                 labels = np.where(results.worked, 1.0, -1.0)
-                latent = self._labels.learn(features(results.tried), labels, results.tried_learned)
-                conditions.append(Passing(latent, features, slope, 0.0, extra))
+                latent, link = self._labels.learn(features(results.tried), labels, results.tried_learned)
+                conditions.append(Passing(latent, features, link.slope, link.offset, link.extra))
         return combine(conditions)
 
     @one_thread()

@@ -51,7 +51,7 @@ class Recipe:
     @property
     def judged(self) -> bool:
         """Whether there are networks that judge the others: one network is believed, as in the paper."""
-        return self.members > 1 and self.loss != "logistic"
+        return self.members > 1
 
 
 PAPER = Recipe(members=1, loss="squares", optimizer="sgd", draws=10, quadratic=True)
@@ -138,7 +138,12 @@ class AdaptiveBasis:
             loss=recipe.loss, optimizer=recipe.optimizer,
         )  # fmt: skip
         trained = Trained(network.members(slice(recipe.members)))
-        return _judged(trained, network.members(slice(recipe.members, None)), data, held) if held.any() else trained
+        if not held.any():
+            return trained
+        judge = network.members(slice(recipe.members, None))
+        if recipe.loss == "logistic":
+            return replace(trained, judge=judge)
+        return _judged(trained, judge, data, held)
 
 
 def _judged(trained: Trained, judge: Network, data: Table, held: NDArray[np.bool_]) -> Trained:

@@ -15,20 +15,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.optimize import minimize
+from scipy.special import expit, log_ndtr
 
 from sonde.surrogates.adaptive import AdaptiveBasis, Recipe
 from sonde.surrogates.linear import LinearPosterior, mixture
 from sonde.surrogates.network import Network
-from sonde.surrogates.table import BLOCK, Table
+from sonde.surrogates.table import BLOCK, Table, held_out
 
 Array = NDArray[np.float64]
 
 ALPHAS = (0.1, 1.0, 10.0)  # prior precisions of the weights; the evidence chooses
 ITERATIONS, CLOSE = 30, 1e-8
+SPREADS = np.array([1.0, 1.0, 2.0])  # prior deviations of the log slope, the offset and the log narrowing
 
 
 @dataclass(frozen=True)
@@ -39,27 +42,78 @@ class Laplace:
     precision: Array
 
 
+class Link(NamedTuple):
+    """P(works) = Phi((slope latent + offset) / sqrt(extra + slope^2 narrowing variance))."""
+
+    slope: float
+    offset: float
+    narrowing: float
+    extra: float
+
+
+# A logistic function is nearly a normal integral of this slope (MacKay 1992); a step is one without extra width.
+LINKS = {"noisy": Link(np.sqrt(np.pi / 8), 0.0, 1.0, 1.0), "noiseless": Link(1.0, 0.0, 1.0, 1e-12)}
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What is remembered of a checkpoint; holding the network keeps its id its own."""
+
+    network: Network
+    weights: list[Laplace]
+    link: Link
+
+
 @dataclass
 class LabelBasis:
     """Learns beliefs about the latent, positive where things work."""
 
+    link: Link = LINKS["noisy"]
     basis: AdaptiveBasis = field(default_factory=lambda: AdaptiveBasis(Recipe(loss="logistic")))
-    _known: dict[int, tuple[Network, list[Laplace]]] = field(default_factory=dict)
+    _known: dict[int, Learned] = field(default_factory=dict)
 
-    def learn(self, x: Array, labels: Array, count: int) -> LinearPosterior:
-        """Return the belief after labels (n,) at x (n, p), by networks of the first ``count`` rows."""
+    def learn(self, x: Array, labels: Array, count: int) -> tuple[LinearPosterior, Link]:
+        """Return the belief after labels (n,) at x (n, p), by networks of the first ``count`` rows, and its link."""
         table = Table(x, labels, np.zeros(len(labels)))
-        network = self.basis.network(table, count).network
-        known = self._known.get(id(network))
-        if known is None:
-            first = [_most_evident(network, k, table.rows(slice(count))) for k in range(network.count)]
-            self._known = {id(network): (network, first)}  # holding the network keeps its id its own
+        trained = self.basis.network(table, count)
+        network = trained.network
+        if id(network) not in self._known:
+            first = table.rows(slice(count))
+            link = self.link if trained.judge is None else _calibrated(trained.judge, first, self.link)
+            weights = [_most_evident(network, k, first) for k in range(network.count)]
+            self._known = {id(network): Learned(network, weights, link)}
+        learned = self._known[id(network)]
         parts = []
-        for k, prior in enumerate(self._known[id(network)][1]):
+        for k, prior in enumerate(learned.weights):
             after, _ = approximate(_columns(network, k, table.rows(slice(count, None))), prior)
-            inverse = np.linalg.inv(np.linalg.cholesky(after.precision))
-            parts.append((after.mean, inverse.T))
-        return mixture(network, parts, eta=np.empty((network.count, 0)))
+            parts.append(_mean_and_root(after))
+        return _mixed(network, parts, learned.link), learned.link
+
+
+def _mixed(network: Network, parts: list[tuple[Array, Array]], link: Link) -> LinearPosterior:
+    return mixture(network, parts, eta=np.empty((network.count, 0)), widening=link.narrowing)
+
+
+def _mean_and_root(belief: Laplace) -> tuple[Array, Array]:
+    return belief.mean, np.linalg.inv(np.linalg.cholesky(belief.precision)).T
+
+
+def _calibrated(judge: Network, table: Table, link: Link) -> Link:
+    """Return the link under which labels are most probable that networks like these have not seen."""
+    held = held_out(len(table.y))
+    seen, unseen = table.rows(np.flatnonzero(~held)), table.rows(np.flatnonzero(held))
+    parts = [_mean_and_root(_most_evident(judge, k, seen)) for k in range(judge.count)]
+    at = _mixed(judge, parts, link).marginals(unseen.x)
+
+    def loss(theta: Array) -> float:
+        slope, narrowing = np.exp(theta[[0, 2]])
+        z = (slope * at.mean[:, 0] + theta[1]) / np.sqrt(link.extra + slope**2 * narrowing * at.variance)
+        # weak priors: a few labels that are right must not make it certain
+        return float(-np.sum(log_ndtr(unseen.y * z)) + 0.5 * np.sum(((theta - start) / SPREADS) ** 2))
+
+    start = np.array([np.log(link.slope), 0.0, 0.0])
+    best = minimize(loss, start, method="L-BFGS-B", bounds=[(-4.0, 4.0), (-4.0, 4.0), (-8.0, 2.0)]).x
+    return Link(float(np.exp(best[0])), float(best[1]), float(np.exp(best[2])), link.extra)
 
 
 Columns = Callable[[], Iterator[tuple[Array, Array]]]
