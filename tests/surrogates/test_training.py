@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -209,3 +211,22 @@ def test_training_that_diverges_begins_again_and_slower(monkeypatch: pytest.Monk
     np.testing.assert_array_equal(starts, [[0, 1]] * 3)  # from the beginning
     assert np.all(rates[1:] < 0.5 * rates[:-1])
     assert np.all(rates[:, 1] < rates[:, 0])
+
+
+def test_one_core_or_many_train_the_same_networks() -> None:
+    code = """
+import os, sys
+os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[: int(sys.argv[1])]))
+import numpy as np
+from sonde.surrogates.network import Network
+from sonde.surrogates.training import train
+rng = np.random.default_rng(0)
+x = rng.random((600, 3)) - 0.5
+network, _ = train(Network.untrained(3, 4, rng), x, x.sum(axis=1), [np.arange(600)] * 4, steps=100, rng=rng)
+print(repr([float(each.sum()) for layer in network.layers for each in layer]))
+"""
+    printed = {
+        subprocess.run([sys.executable, "-c", code, cores], capture_output=True, text=True, check=True).stdout
+        for cores in ("1", "64")
+    }
+    assert len(printed) == 1
