@@ -32,8 +32,8 @@ from benchmarks.latency.timing import clock, steps
 from benchmarks.latency.tools import DIMENSION, SPACE, Array, Tool, values_at
 from benchmarks.machine import use_one_core
 from benchmarks.report import report
-from sonde.sampling import sobol
 from sonde import DNGO
+from sonde.sampling import sobol
 from sonde.strategies.gp import GP
 from sonde.surrogates.chain import checkpoint
 

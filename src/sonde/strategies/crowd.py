@@ -9,7 +9,7 @@ it cannot represent is modelled besides: a Matern-5/2 process with a share of th
 points of a large batch apart.
 
 Whether a point under way fails is imagined as well (a_MCEI of Snoek et al. 2015): then it tells nothing of values, is
-no new best, and its neighbours fail too.
+no new best.
 
 Symbols: B points of the pool, J under way, S fantasies, c columns of a belief's spread.
 """
@@ -173,7 +173,7 @@ class _Part:
             self._working[: self._used] = chance[:, None] > luck[:, : self._used].T
             seen = np.where(self._working[: self._used], outcomes, -np.inf)
             self.best = np.maximum(best, seen.max(axis=0))
-        self._columns, self.mean, self.variance, self._log_works = self._believed(np.arange(self._first, len(self._x)))
+        self._columns, self.mean, self.variance = self._believed(np.arange(self._first, len(self._x)))
 
     def _known_factor(self) -> Array:
         return self._factor[: self._used, : self._used]
@@ -182,22 +182,19 @@ class _Part:
         """Base samples of the points under way, (used, S): outcomes are mean + L z, and tell the pool V z."""
         return self._base[:, : self._used].T
 
-    def _believed(self, rows: NDArray[np.intp]) -> tuple[Array, Array, Array, Array]:
-        """Return columns, means, variances of points, and log P(works) beside the model's, given those under way."""
-        columns, log_works = np.zeros((len(rows), self._base.shape[1])), np.zeros((len(rows), len(self._base)))
+    def _believed(self, rows: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+        """Return the columns, means and variances of points, given those under way."""
+        columns = np.zeros((len(rows), self._base.shape[1]))
         if self._used:
-            under_way, working = np.array(self._under_way), self._working[: self._used]
-            covariance = self._covariance(under_way, rows)
+            covariance = self._covariance(np.array(self._under_way), rows)
             columns[:, : self._used] = solve_triangular(self._known_factor(), covariance, lower=True).T
-            if not working.all():
-                log_works = _log_not(self._nearness(rows, under_way)) @ ~working
-        # an outcome that fails tells nothing of values
-        mean = self._pool.mean[rows, None] + columns[:, : self._used] @ (self._draws() * self._working[: self._used])
+        told = self._draws() * self._working[: self._used]  # an outcome that fails tells nothing of values
+        mean = self._pool.mean[rows, None] + columns[:, : self._used] @ told
         variance = self._pool.variance[rows] + self._extra - np.sum(columns**2, axis=1)
-        return columns, mean, np.maximum(variance, TINY), log_works
+        return columns, mean, np.maximum(variance, TINY)
 
     def _nearness(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
-        """Return a Matern-5/2 correlation: of what the model cannot represent, and of failures."""
+        """Return a Matern-5/2 correlation: of what the model cannot represent."""
         a, b = self._x[rows], self._x[columns]
         squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1) - 2 * a @ b.T
         r = np.sqrt(5 * np.maximum(squares, 0.0) / (REACH**2 * self._x.shape[1]))
@@ -208,18 +205,17 @@ class _Part:
         return np.asarray(self._pool.covariance(rows, columns) + self._extra * self._nearness(rows, columns))
 
     def log_improvement(self) -> Array:
-        """Return the logarithm of the expected improvement of what works, averaged over fantasies, (B,)."""
+        """Return the logarithm of the expected improvement, averaged over fantasies, (B,)."""
         values, _, _ = FORMULAS["log_ei"](self.mean, np.sqrt(self.variance)[:, None], self.best)
-        return average(values + self._log_works, log=True)[0]
+        return average(values, log=True)[0]
 
     def extend(self, x: Array) -> None:
         """Add points to the pool."""
         rows = np.arange(len(self._x), len(self._x) + len(x))
         self._x = np.concatenate([self._x, x])
         self._pool = self._posterior.pool(self._x)
-        columns, mean, variance, log_works = self._believed(rows)
+        columns, mean, variance = self._believed(rows)
         self._columns = np.concatenate([self._columns, columns])
-        self._log_works = np.concatenate([self._log_works, log_works])
         self.mean, self.variance = np.concatenate([self.mean, mean]), np.concatenate([self.variance, variance])
 
     def add(self, chosen: int, chance: float) -> None:
@@ -233,19 +229,12 @@ class _Part:
         working = chance > self._luck[:, self._used]
         self.best = np.where(working, np.maximum(self.best, outcomes), self.best)
         self._working[self._used] = working
-        if not working.all():
-            self._log_works += _log_not(self._nearness(everywhere, here)) * ~working
         self._factor[self._used, : self._used + 1] = [*known[chosen], deviation]
         self._under_way.append(row)
         self.mean += np.outer(column, draws * working)
         self._columns[:, self._used] = column
         self.variance = np.maximum(self.variance - column**2, TINY)
         self._used += 1
-
-
-def _log_not(probability: Array) -> Array:
-    """Return log(1 - probability), finite."""
-    return np.log1p(-np.minimum(probability, 1 - 1e-9))
 
 
 def _around(point: Array, field: Field, box: Box, key: Key) -> Array:
