@@ -8,8 +8,7 @@ A model with c columns is certain of everything after c noiseless outcomes, and 
 it cannot represent is modelled besides: a Matern-5/2 process with a share of the pool's variance, which keeps the
 points of a large batch apart.
 
-Whether a point under way fails is imagined as well (a_MCEI of Snoek et al. 2015): then it tells nothing of values, is
-no new best.
+Whether a point under way fails is imagined as well (a_MCEI of Snoek et al. 2015): then it is no new best.
 
 Symbols: B points of the pool, J under way, S fantasies, c columns of a belief's spread.
 """
@@ -163,16 +162,14 @@ class _Part:
         self._pool = posterior.pool(self._x)
         self._extra = SHARE * float(self._pool.variance[self._first :].mean())
         self._factor = np.eye(size)
-        self._working = np.ones((size, len(base)), dtype=bool)
         self.best = np.full(len(base), best)
         if self._used:
             within = self._covariance(np.arange(self._used), np.arange(self._used))
             within[np.diag_indices(self._used)] += SEEN_AS
             self._factor[: self._used, : self._used] = factorise(within)
             outcomes = self._pool.mean[: self._used, None] + self._known_factor() @ self._draws()
-            self._working[: self._used] = chance[:, None] > luck[:, : self._used].T
-            seen = np.where(self._working[: self._used], outcomes, -np.inf)
-            self.best = np.maximum(best, seen.max(axis=0))
+            working = chance[:, None] > luck[:, : self._used].T
+            self.best = np.maximum(best, np.where(working, outcomes, -np.inf).max(axis=0))
         self._columns, self.mean, self.variance = self._believed(np.arange(self._first, len(self._x)))
 
     def _known_factor(self) -> Array:
@@ -188,8 +185,7 @@ class _Part:
         if self._used:
             covariance = self._covariance(np.array(self._under_way), rows)
             columns[:, : self._used] = solve_triangular(self._known_factor(), covariance, lower=True).T
-        told = self._draws() * self._working[: self._used]  # an outcome that fails tells nothing of values
-        mean = self._pool.mean[rows, None] + columns[:, : self._used] @ told
+        mean = self._pool.mean[rows, None] + columns[:, : self._used] @ self._draws()
         variance = self._pool.variance[rows] + self._extra - np.sum(columns**2, axis=1)
         return columns, mean, np.maximum(variance, TINY)
 
@@ -228,10 +224,9 @@ class _Part:
         outcomes = self.mean[chosen] + deviation * draws
         working = chance > self._luck[:, self._used]
         self.best = np.where(working, np.maximum(self.best, outcomes), self.best)
-        self._working[self._used] = working
         self._factor[self._used, : self._used + 1] = [*known[chosen], deviation]
         self._under_way.append(row)
-        self.mean += np.outer(column, draws * working)
+        self.mean += np.outer(column, draws)
         self._columns[:, self._used] = column
         self.variance = np.maximum(self.variance - column**2, TINY)
         self._used += 1
