@@ -245,7 +245,7 @@ def test_add_trials() -> None:
 
 def test_a_hundred_thousand_trials_at_once(sqlite_url: str) -> None:
     space = sonde.Space(x=sonde.Float(0, 1), k=sonde.Int(0, 9))
-    study = sonde.Study(space, storage=sqlite_url, name="study")
+    study = sonde.Study(space, storage=sqlite_url, name="study", strategy="sobol")
     study.add_trials({"params": {"x": i / 1e5, "k": i % 10}, "value": float(i)} for i in range(100_000))
     started = time.perf_counter()
     opened = sonde.load(sqlite_url, "study")
@@ -345,7 +345,7 @@ def test_tables(tmp_path: Path) -> None:
         ({"seed": True}, "seed"),
         ({"name": ""}, "name"),
         ({"name": 3}, "name"),
-        ({"strategy": "magic"}, "auto, random, gp, sobol"),
+        ({"strategy": "magic"}, "auto, random, dngo, gp, sobol"),
         ({"storage": "nowhere"}, "storage"),
         ({"lease": "60"}, "lease"),
     ],
