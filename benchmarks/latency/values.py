@@ -29,8 +29,9 @@ from sonde.acquisition.port import Acquisition
 from sonde.acquisition.utilities import UTILITIES
 from sonde.sampling import Key
 from sonde.strategies.acquire import acquire
-from sonde.strategies.belief import Belief, Fantasies, believe
+from sonde.strategies.belief import Belief, Fantasies
 from sonde.strategies.field import Field
+from sonde.strategies.gp import believe
 from sonde.strategies.pools import best_pool
 from sonde.strategies.search import Box, best_point
 from sonde.surrogates.chain import Chain
