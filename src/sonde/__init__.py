@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sonde.api import maximize as maximize
     from sonde.api import minimize as minimize
     from sonde.errors import SondeError as SondeError
+    from sonde.integrations.autograd import autograd as autograd
     from sonde.space import Bool as Bool
     from sonde.space import Categorical as Categorical
     from sonde.space import Float as Float
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sonde.space import Space as Space
     from sonde.strategies import Strategy as Strategy
     from sonde.strategies.dngo import DNGO as DNGO
+    from sonde.strategies.fobo import FOBO as FOBO
     from sonde.strategies.gp import GP as GP
     from sonde.study import Study as Study
     from sonde.trials import Evaluation as Evaluation
@@ -36,6 +38,7 @@ _WHERE = {
     "Categorical": "sonde.space",
     "DNGO": "sonde.strategies.dngo",
     "Evaluation": "sonde.trials",
+    "FOBO": "sonde.strategies.fobo",
     "Float": "sonde.space",
     "GP": "sonde.strategies.gp",
     "Int": "sonde.space",
@@ -46,6 +49,7 @@ _WHERE = {
     "Strategy": "sonde.strategies",
     "Study": "sonde.study",
     "Trial": "sonde.trials",
+    "autograd": "sonde.integrations.autograd",
     "delete": "sonde.api",
     "load": "sonde.api",
     "maximize": "sonde.api",

@@ -56,6 +56,7 @@ def minimize(
     space: Space,
     n_trials: int | None = None,
     *,
+    jac: bool | Callable[[Trial], Any] | None = False,
     workers: int | None = None,
     seed: int | None = None,
     storage: str | os.PathLike[str] | Storage | None = None,
@@ -66,11 +67,12 @@ def minimize(
     """Find the parameters with the smallest value.
 
     ``n_trials`` counts the whole study: with ``storage`` and ``name``, calling again after an interruption
-    continues to that number. ``options`` are those of ``Study.optimize``: ``timeout``, ``executor``, ``callbacks``,
-    ``catch``, ``progress``.
+    continues to that number. With ``jac=True`` the objective returns (value, gradient), as in SciPy; ``jac`` may also
+    be a function that returns the gradient, by name or in the order of the space. ``options`` are those of
+    ``Study.optimize``: ``timeout``, ``executor``, ``callbacks``, ``catch``, ``progress``.
     """
     study = Study(space, direction="minimize", storage=storage, name=name, seed=seed, strategy=strategy)
-    return _run(study, objective, n_trials, workers, options)
+    return _run(study, objective, n_trials, {"jac": jac, "workers": workers, **options})
 
 
 def maximize(
@@ -78,6 +80,7 @@ def maximize(
     space: Space,
     n_trials: int | None = None,
     *,
+    jac: bool | Callable[[Trial], Any] | None = False,
     workers: int | None = None,
     seed: int | None = None,
     storage: str | os.PathLike[str] | Storage | None = None,
@@ -87,7 +90,7 @@ def maximize(
 ) -> Result:
     """Find the parameters with the largest value; see ``minimize``."""
     study = Study(space, direction="maximize", storage=storage, name=name, seed=seed, strategy=strategy)
-    return _run(study, objective, n_trials, workers, options)
+    return _run(study, objective, n_trials, {"jac": jac, "workers": workers, **options})
 
 
 def load(storage: str | os.PathLike[str] | Storage, name: str, *, strategy: str | Strategy | None = None) -> Study:
@@ -104,8 +107,7 @@ def _run(
     study: Study,
     objective: Callable[[Trial], Any],
     n_trials: int | None,
-    workers: int | None,
     options: dict[str, Any],
 ) -> Result:
-    study.optimize(objective, total_trials=checks.optional_count(n_trials, "n_trials"), workers=workers, **options)
+    study.optimize(objective, total_trials=checks.optional_count(n_trials, "n_trials"), **options)
     return Result(study, study.best_trial)

@@ -39,7 +39,7 @@ class Task:
         """Run the objective; whatever an objective may do wrong comes back as a report."""
         try:
             returned = self._objective(trial)  # unpacked here, so that a module missing there is reported too
-            result = returned if isinstance(returned, Evaluation) else real(returned, "the objective's return value")
+            result = returned if isinstance(returned, Evaluation) else _number(returned)
             return Report(result, attributes=dict(trial.attributes))
         except EvaluationError as error:
             return Report(error=str(error), exception=error, attributes=dict(trial.attributes))
@@ -68,6 +68,12 @@ class Task:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Task, (None, self._packed)
+
+
+def _number(returned: Any) -> float:
+    if isinstance(returned, tuple) and len(returned) == 2:
+        raise EvaluationError("the objective returned a pair; if that is (value, gradient), give jac=True")
+    return real(returned, "the objective's return value")
 
 
 @lru_cache(maxsize=4)

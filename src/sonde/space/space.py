@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from sonde.space import schema
 from sonde.space.codec import Codec
 from sonde.space.conditions import resolve
 from sonde.space.constraints import Constraint
-from sonde.space.parameters import Parameter
+from sonde.space.parameters import Float, Parameter
 
 Configuration: TypeAlias = dict[str, Any]
 
@@ -54,6 +55,11 @@ class Space:
     def names(self) -> tuple[str, ...]:
         """The parameters' names, in order."""
         return tuple(self.parameters)
+
+    @cached_property
+    def floats(self) -> frozenset[str]:
+        """The names of the Float parameters."""
+        return frozenset(name for name, parameter in self.parameters.items() if isinstance(parameter, Float))
 
     @property
     def size(self) -> float:

@@ -44,11 +44,13 @@ class Aim:
     belief: Belief
     box: Box
     fantasies: list[Fantasies] = dataclass_field(default_factory=list)
+    acquisition: str | None = None  # another one than the strategy's, regardless of what is under way
+    place: Array | None = None  # a point (d,) that is taken as it is
 
     def imagine(self, pending: Array, count: int, seed: int, acquisition: str | Utility) -> None:
         """Condition on outcomes of the points under way, with room for those that will be chosen."""
         best, room = self.belief.best, len(pending) + count - 1
-        if best is None or not needs_fantasies(acquisition):
+        if best is None or self.acquisition or self.place is not None or not needs_fantasies(acquisition):
             return
         self.fantasies = [Fantasies.of(posterior, best, room, seed) for posterior in self.belief.posteriors]
         for point in pending:
@@ -71,11 +73,23 @@ class Bayesian(Strategy):
     def believe(self, space: Space, history: History, key: Key, *, far: bool = False) -> Belief:
         """Return the belief after a history with results to learn from; ``far``: to look elsewhere with."""
 
+    def first(self, space: Space) -> int:
+        """Return how many first trials are spread evenly."""
+        return first_count(space)
+
+    def ready(self, space: Space, history: History) -> bool:
+        """Whether there is enough to learn from."""
+        return ready(history, self.first(space))
+
+    def patience(self, space: Space) -> int:
+        """Return after how many trials in a row without improvement the region around the best one is halved."""
+        return max(4, len(space))
+
     @one_thread()
     def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:
         """Return the points of highest acquisition."""
         warn_of_oddities(history)
-        if not ready(space, history):
+        if not self.ready(space, history):
             return Sobol().suggest(space, history, count, key)
         field, pending = Field(space, history), history.pending.units
         crowded = self.batch == "thompson" or (len(pending) + count > CROWD and needs_fantasies(self.acquisition))
@@ -98,8 +112,8 @@ class Bayesian(Strategy):
     def _aims(self, space: Space, history: History, field: Field, count: int, key: Key, *, imagine: bool) -> list[Aim]:
         """Return an aim for each point: around the best one; where that stalls, elsewhere every other time."""
         at_once = len(history.pending) + count
-        patience = max(4, len(space)) * at_once
-        progress = follow(_feasible_values(history), first_count(space), patience)
+        patience = self.patience(space) * at_once
+        progress = follow(feasible_values(history), self.first(space), patience)
         stalled = progress.stalled >= STALLED * at_once
         exploring = [stalled and key.at(offset).number % 2 == 1 for offset in range(count)]
         made = {far: self._aim(space, history, field, progress.side, far, key) for far in set(exploring)}
@@ -118,11 +132,11 @@ class Bayesian(Strategy):
         """Choose a point for each aim, each with those before it under way."""
         chosen: list[Array] = []
         for offset in range(count):
-            turn, aim = key.at(offset), aims[offset]
-            under_way = np.concatenate([pending, np.array(chosen).reshape(-1, pending.shape[1])])
-            net = candidates(field, aim.box, turn) if self.acquisition == "es" else pending
-            one = acquire(self.acquisition, aim.belief, under_way, aim.fantasies, net, size=1, seed=key.seed)
-            point = self._search(one, field, aim.box, turn, thrift=THRIFT[self.batch] if offset else 1)
+            aim = aims[offset]
+            point = aim.place
+            if point is None:
+                under_way = np.concatenate([pending, np.array(chosen).reshape(-1, pending.shape[1])])
+                point = self._aimed(aim, field, under_way, key.at(offset), thrift=THRIFT[self.batch] if offset else 1)
             if point is None:
                 break
             chosen.append(point)
@@ -131,6 +145,16 @@ class Bayesian(Strategy):
                 each.add(point)
         return np.array(chosen).reshape(-1, pending.shape[1])
 
+    def _aimed(self, aim: Aim, field: Field, under_way: Array, turn: Key, *, thrift: int) -> Array | None:
+        """Return the best point of an aim; None where none was found."""
+        if aim.acquisition:
+            none = under_way[:0]
+            one = acquire(aim.acquisition, aim.belief, none, (), none, size=1, seed=turn.seed)
+        else:
+            net = candidates(field, aim.box, turn) if self.acquisition == "es" else under_way
+            one = acquire(self.acquisition, aim.belief, under_way, aim.fantasies, net, size=1, seed=turn.seed)
+        return self._search(one, field, aim.box, turn, thrift=thrift)
+
     def _search(self, acquisition: Acquisition, field: Field, box: Box, key: Key, *, thrift: int) -> Array | None:
         if self.search == "bfgs":
             return best_point(acquisition, field, box, key, thrift=thrift)
@@ -138,7 +162,7 @@ class Bayesian(Strategy):
         return None if pool is None else pool[0]
 
 
-def _feasible_values(history: History) -> Array:
+def feasible_values(history: History) -> Array:
     """Return the values of completed trials, infinite where they break a measured constraint."""
     done = history.completed.numbers
     return np.where(history.violations[done] <= 0, history.values[done], np.inf)

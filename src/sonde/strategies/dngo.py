@@ -18,7 +18,7 @@ from sonde.strategies.belief import Belief, best_points, best_value, features_of
 from sonde.strategies.believed import BelievedValues
 from sonde.strategies.gp import believe as believe_exactly
 from sonde.strategies.options import one_of
-from sonde.strategies.start import first_count, ready
+from sonde.strategies.start import first_count
 from sonde.strategies.threads import one_thread
 from sonde.surrogates.adaptive import PAPER, AdaptiveBasis, Recipe
 from sonde.surrogates.chain import PLAIN_FORMS, Chain, Fit, checkpoint, octave
@@ -206,7 +206,7 @@ class DNGO(Bayesian):
     @one_thread()
     def explain(self, space: Space, history: History) -> str:
         """Say what it does."""
-        if not ready(space, history):
+        if not self.ready(space, history):
             return f"spreads the first {first_count(space)} configurations evenly, for want of results to learn from"
         results = _results(history)
         few = self.basis != "networks" and len(results.tried) <= FEW

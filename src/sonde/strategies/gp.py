@@ -18,7 +18,7 @@ from sonde.strategies.belief import Belief, best_points, best_value, features_of
 from sonde.strategies.believed import BelievedValues
 from sonde.strategies.options import one_of
 from sonde.strategies.pools import SEARCHES
-from sonde.strategies.start import first_count, ready
+from sonde.strategies.start import first_count
 from sonde.strategies.threads import one_thread
 from sonde.surrogates.chain import FOLLOWED, PLAIN_FORMS, Chain, Data
 from sonde.surrogates.feasibility import Feasibility, combine, learn_constraint, learn_success
@@ -87,7 +87,7 @@ class GP(Bayesian):
     @one_thread()
     def explain(self, space: Space, history: History) -> str:
         """Say what it does."""
-        if not ready(space, history):
+        if not self.ready(space, history):
             return f"spreads the first {first_count(space)} configurations evenly, for want of results to learn from"
         belief = believe(space, history, self._chain)
         name = self.acquisition if isinstance(self.acquisition, str) else "a utility of yours"
@@ -120,7 +120,7 @@ def believe(space: Space, history: History, chain: Chain, *, hyperparameters: st
         features, scale, posteriors, y,
         best=best_value(posteriors[0], x, y, usable),
         incumbents=best_points(done.units, y, usable),
-        feasibility=_feasibility(plain, history),
+        feasibility=feasibility(plain, history),
     )  # fmt: skip
 
 
@@ -130,7 +130,8 @@ def _lengthscales(belief: Belief) -> Array:
     return posterior.covariance.theta
 
 
-def _feasibility(features: Features, history: History) -> Feasibility | None:
+def feasibility(features: Features, history: History) -> Feasibility | None:
+    """Return what is believed about what works; None where nothing failed and no constraint was measured."""
     done, failed = history.completed, history.failed
     conditions = [
         learn_constraint(features, done.units[rows], levels)

@@ -11,6 +11,7 @@ _WHERE = {
     "auto": ("sonde.strategies.auto", "Auto"),
     "random": ("sonde.strategies.random", "Random"),
     "dngo": ("sonde.strategies.dngo", "DNGO"),
+    "fobo": ("sonde.strategies.fobo", "FOBO"),
     "gp": ("sonde.strategies.gp", "GP"),
     "sobol": ("sonde.strategies.sobol", "Sobol"),
 }

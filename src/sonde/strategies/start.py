@@ -6,9 +6,9 @@ from sonde.space import Space
 from sonde.trials import History
 
 
-def ready(space: Space, history: History) -> bool:
-    """Whether there is enough to learn from."""
-    return len(history.completed) >= 2 and len(history) >= first_count(space)
+def ready(history: History, first: int) -> bool:
+    """Whether there is enough to learn from, after so many first trials."""
+    return len(history.completed) >= 2 and len(history) >= first
 
 
 def first_count(space: Space) -> int:

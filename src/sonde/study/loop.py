@@ -185,8 +185,6 @@ def run_loop(
     progress: bool,
 ) -> None:
     """Run ``Study.optimize``; its arguments are checked there."""
-    if not callable(objective):
-        raise OptionError(f"the objective must be a function of a trial, got {objective!r}")
     if n_trials is None and total_trials is None and timeout is None and not study.space.finite:
         raise OptionError("optimize needs n_trials, total_trials or timeout to know when to stop")
     task = Task(objective)

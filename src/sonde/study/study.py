@@ -18,6 +18,7 @@ from sonde.space import Space
 from sonde.storage import Asker, AskTurn, Storage, StudyHeader, open_storage
 from sonde.strategies import Strategy, resolve_strategy
 from sonde.study import asking, checks, export, predicting, telling
+from sonde.study.gradients import with_jac
 from sonde.study.heartbeat import Heartbeat
 from sonde.study.loop import run_loop
 from sonde.study.predicting import Diagnosis, Prediction
@@ -316,6 +317,7 @@ class Study:
         objective: Callable[[Trial], Any],
         n_trials: int | None = None,
         *,
+        jac: bool | Callable[[Trial], Any] | None = False,
         total_trials: int | None = None,
         timeout: float | None = None,
         workers: int | None = None,
@@ -333,6 +335,9 @@ class Study:
             inf is a failed trial with its reason kept, and the study goes on.
         n_trials
             How many trials this call runs.
+        jac
+            True: the objective returns (value, gradient), as in SciPy. A function: it returns the gradient. A gradient
+            is as in ``Evaluation``, or None where it is not known.
         total_trials
             How many the study is to have in the end, counted over all processes: run again after a crash, it continues.
         timeout
@@ -351,7 +356,7 @@ class Study:
         """
         run_loop(
             self,
-            objective,
+            with_jac(objective, jac),
             n_trials=checks.optional_count(n_trials, "n_trials"),
             total_trials=checks.optional_count(total_trials, "total_trials"),
             timeout=checks.seconds(timeout, "timeout"),

@@ -8,14 +8,14 @@ Symbols: those of ``posterior``, n training points, K = L L^T.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from sonde.surrogates.covariance import Covariance
+from sonde.surrogates.covariance import Covariance, Cross
 from sonde.surrogates.evidence import factorise
 from sonde.surrogates.posterior import Joint, Marginals, Pool
 
@@ -51,9 +51,13 @@ class ExactPosterior:
         """K^-1 y, (n, S)."""
         return self.inverse.T @ self.white
 
+    def toward(self, x: Array) -> Cross:
+        """Return the covariances of values at x (m, p) with what was seen, (m, n)."""
+        return self.covariance.cross(x, self.x)
+
     def marginals(self, x: Array) -> Marginals:
         """Return the belief at each of x (m, p) by itself."""
-        cross = self.covariance.cross(x, self.x)
+        cross = self.toward(x)
         whitened = cross.values @ self.inverse.T
         prior, prior_slope = self.covariance.diagonal(x)
         variance = prior - np.sum(whitened * whitened, axis=-1)
@@ -70,7 +74,7 @@ class ExactPosterior:
     def joint(self, pools: Array) -> Joint:
         """Return the belief at B pools (B, q, p) of points."""
         count, size, width = pools.shape
-        cross = self.covariance.cross(pools.reshape(-1, width), self.x)
+        cross = self.toward(pools.reshape(-1, width))
         within = self.covariance.cross(pools, pools)
         whitened = (cross.values @ self.inverse.T).reshape(count, size, -1)
         weights = self.weights[:, 0]
@@ -78,7 +82,7 @@ class ExactPosterior:
         def pull(mean_slope: Array, covariance_slope: Array) -> Array:
             both = covariance_slope + covariance_slope.swapaxes(-1, -2)
             slopes = mean_slope[..., None] * weights - (both @ whitened) @ self.inverse
-            pulled = cross.pull(slopes.reshape(-1, len(self.x))).reshape(pools.shape) + within.pull(both)
+            pulled = cross.pull(slopes.reshape(-1, len(self.inverse))).reshape(pools.shape) + within.pull(both)
             return np.asarray(pulled)
 
         covariance = within.values - whitened @ whitened.swapaxes(-1, -2)
@@ -86,7 +90,7 @@ class ExactPosterior:
 
     def pool(self, x: Array) -> Pool:
         """Return the belief at x (m, p) without slopes, for a choice among them."""
-        cross = self.covariance.cross(x, self.x).values
+        cross = self.toward(x).values
         whitened = cross @ self.inverse.T
         variance = np.maximum(self.covariance.diagonal(x)[0] - np.sum(whitened * whitened, axis=1), TINY)
 
@@ -105,18 +109,18 @@ class ExactPosterior:
 
     def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> ExactPosterior:
         """Return the belief after further values y (m, S) at x (m, p): rows are added to L, O(n^2 m)."""
-        cross = self.covariance.cross(x, self.x).values @ self.inverse.T  # (m, n)
+        cross = self.toward(x).values @ self.inverse.T  # (m, n)
         matrix = self.covariance.cross(x, x).values - cross @ cross.T
         matrix[np.diag_indices(len(x))] += self.covariance.noise + noise
         corner, _ = lapack.dtrtri(factorise(matrix), lower=1)
-        n, m = len(self.x), len(x)
+        n, m = len(self.inverse), len(x)
         inverse = np.zeros((n + m, n + m))
         inverse[:n, :n] = self.inverse
         inverse[n:, :n] = -corner @ (cross @ self.inverse)
         inverse[n:, n:] = corner
         white = np.broadcast_to(self.white, (n, y.shape[1]))
         grown = np.concatenate([white, corner @ (y - cross @ white)])
-        return ExactPosterior(self.covariance, np.concatenate([self.x, x]), inverse, grown)
+        return replace(self, x=np.concatenate([self.x, x]), inverse=inverse, white=grown)
 
     def leave_one_out(self, y: Array) -> tuple[Array, Array]:
         """Return means and variances (n,) of each value y_i, noise included, given all others.

@@ -62,6 +62,20 @@ class Scale:
             units = np.log(np.maximum(units - self.floor, 1e-300))
         return -(units - self.mean) / self.deviation
 
+    def slope(self, values: Array) -> Array:
+        """Return d model's value / d value."""
+        return -1 / (self.deviation * self.range * self._height(values))
+
+    def curve(self, values: Array) -> Array:
+        """Return d^2 model's value / d value^2."""
+        if self.floor is None:
+            return np.zeros_like(values)
+        return 1 / (self.deviation * (self.range * self._height(values)) ** 2)
+
+    def _height(self, values: Array) -> Array:
+        """Return how far values are above the floor, in units of the range; 1 where there is no logarithm."""
+        return np.ones_like(values) if self.floor is None else np.maximum(self._units(values) - self.floor, 1e-300)
+
     def noise(self, values: Array, deviations: Array) -> Array:
         """Return variances on the model's scale of told standard deviations (0 where NaN), to first order."""
         told = np.minimum(np.nan_to_num(deviations), 1e3 * self.range) / self.range

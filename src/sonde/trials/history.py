@@ -185,6 +185,12 @@ class History:
             self._seen = {known.tobytes() for known in self._rows.view.astype("<f8")}
         return row.astype("<f8").tobytes() in self._seen
 
+    @property
+    def has_slopes(self) -> bool:
+        """Whether the slope of any value is known."""
+        done = self.states == _CODE[State.COMPLETED]
+        return any(done[i] and np.isfinite(self.unit_gradients(np.array([i]))).any() for i in self.gradients)
+
     def unit_gradients(self, numbers: NDArray[np.int64]) -> Array:
         """Return told gradients (len(numbers), d) in units of the cube, lower is better, NaN where not told."""
         gradients = self._told_gradients(numbers)

@@ -132,6 +132,8 @@ def _array(numbers: Any, shape: tuple[int, ...], what: str) -> Array:
         array = array.astype(float, casting="unsafe" if array.dtype == object else "same_kind")
     except Exception:  # ragged, complex, text, on another device, ...
         raise EvaluationError(f"{what} must be numbers by parameter name, got {_short(numbers)}") from None
+    if array.size == math.prod(shape) == 1:
+        array = array.reshape(shape)  # of a single parameter: the number itself will do
     if array.shape != shape:
         raise EvaluationError(f"{what} has shape {array.shape}, expected {shape}: one number for each parameter")
     return array

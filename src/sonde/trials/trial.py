@@ -53,6 +53,7 @@ class Trial(Mapping[str, Any]):
     finished: datetime | None = None
     retry_of: int | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
+    floats: frozenset[str] | None = field(default=None, repr=False)  # which parameters of the space are Float, if known
 
     @property
     def duration(self) -> float | None:
@@ -106,6 +107,7 @@ def to_trial(record: TrialRecord, space: Space) -> Trial:
         finished=_moment(record.finished),
         retry_of=record.retry_of,
         attributes=dict(record.attributes),
+        floats=space.floats,
     )
 
 

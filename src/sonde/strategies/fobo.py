@@ -1,0 +1,276 @@
+"""The strategy ``"fobo"``: a Gaussian process on values and gradients (Ament & Gomes 2022).
+
+Trials take turns. Those with even numbers go where most is expected within a region around the best result, under a
+model of all results. Those with odd numbers descend: to the lowest value that a model of the results nearby foretells,
+from starts of their own (see ``descents``), each drawn from where the bottom of the whole may be (see
+``surrogates.bowl``). The first find what needs to be resolved, such as a basin among many; the second use up what
+slopes say about the nearest one, at the price of a quasi-Newton method.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.errors import OddHistory
+from sonde.sampling import Key
+from sonde.space import Space
+from sonde.strategies.bayesian import STALLED, Aim, Bayesian, feasible_values
+from sonde.strategies.belief import Belief, best_points, best_value, features_of
+from sonde.strategies.believed import BelievedValues
+from sonde.strategies.descents import Descent, Results, follow
+from sonde.strategies.field import Field
+from sonde.strategies.gp import GP, feasibility
+from sonde.strategies.options import one_of
+from sonde.strategies.region import box_around
+from sonde.strategies.region import follow as follow_region
+from sonde.strategies.search import Box
+from sonde.strategies.threads import one_thread
+from sonde.surrogates.bowl import fit_bowls
+from sonde.surrogates.features import CENTRE
+from sonde.surrogates.outputs import Scale
+from sonde.surrogates.slope_fitting import FORMS, SHAPES, Seen, SlopeChain, SlopeFit, fit_near
+from sonde.trials import History
+
+Array = NDArray[np.float64]
+
+FIRST = 4  # trials that are spread evenly: with their slopes they say as much as d times as many values
+PATIENCE = 4  # trials without improvement after which the region around the best one is halved
+ROWS = 1000  # of the matrix that is factorised for the model of all results: beyond, some slopes are left out
+NEAR = 12  # results that a descent learns from
+NOISELESS = 0.1  # side of a region from which on a descent takes slopes for exact
+KERNELS = ("matern52", "rbf", "rational_quadratic")
+TRENDS = {"auto": SHAPES, "none": SHAPES[:1], **{str(shape): (shape,) for shape in SHAPES[1:]}}
+_START = 13  # purpose of the key's stream
+
+
+class FOBO(Bayesian):
+    """Learns from gradients: a Gaussian process on values and slopes, and descents along them.
+
+    The bare name ``"fobo"`` chooses well by itself. Without any gradient it is ``"gp"``.
+
+    Parameters
+    ----------
+    kernel
+        ``"matern52"`` (default), ``"rbf"`` or ``"rational_quadratic"``. Where Hessians are told, Matern-7/2 stands in
+        for Matern-5/2, whose functions have none.
+    trend
+        What the values are like at large: ``"none"``, ``"quadratic"``, ``"bowl"`` (a quadratic with the same curvature
+        in all directions), or what the evidence favours (``"auto"``).
+    """
+
+    name = "fobo"
+
+    def __init__(self, *, kernel: str = "matern52", trend: str = "auto") -> None:
+        self.kernel = one_of(kernel, "kernel", KERNELS)
+        self.trend = one_of(trend, "trend", tuple(TRENDS))
+        self._gp = GP()
+        self._chains: dict[tuple[str, bool], SlopeChain] = {}
+
+    @one_thread()
+    def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:
+        """Return points that the model of values and slopes favours; those of ``"gp"`` where no slope is known."""
+        if self.ready(space, history) and not history.has_slopes:
+            return self._gp.suggest(space, history, count, key)
+        return super().suggest(space, history, count, key)
+
+    def first(self, space: Space) -> int:
+        """Return how many first trials are spread evenly."""
+        return FIRST
+
+    def patience(self, space: Space) -> int:
+        """Return after how many trials in a row without improvement the region around the best one is halved."""
+        return PATIENCE
+
+    def believe(self, space: Space, history: History, key: Key, *, far: bool = False) -> Belief:
+        """Return the belief of the process on all values and the slopes that matter most."""
+        features, seen = features_of(space), seen_of(space, history)
+        fitted = self._chain(seen).fit(features.groups, seen)
+        self._warn(fitted, history)
+        done = history.completed
+        usable = history.violations[done.numbers] <= 0
+        y = Scale.of(seen.values, fitted.kappa)(seen.values)
+        incumbents = best_points(done.units, y, usable)
+        seen = seen.trusting(fitted.believed(seen))
+        rows, seen = _telling(seen, features(incumbents[0]), fitted)
+        scale, posterior = fitted.posterior(seen)
+        y = scale(seen.values)
+        return Belief(
+            features, scale, (posterior,), y, best=best_value(posterior, seen.x, y, usable[rows]),
+            incumbents=incumbents, feasibility=feasibility(features, history),
+        )  # fmt: skip
+
+    @one_thread()
+    def model(self, space: Space, history: History) -> BelievedValues:
+        """Return the process on the values and slopes so far."""
+        features, seen = features_of(space), seen_of(space, history)
+        fitted = self._chain(seen, plain=True).fit(features.groups, seen)
+        best = int(np.argmin(seen.values))
+        rows, seen = _telling(seen.trusting(fitted.believed(seen)), seen.x[best], fitted)
+        scale, posterior = fitted.posterior(seen)
+        y = scale(seen.values)
+        belief = Belief(features, scale, (posterior,), y, float(y.max()), history.completed.units[[best]], None)
+
+        def left_out() -> tuple[Array, Array]:
+            means, variances = posterior.leave_one_out(posterior.observations)
+            return means[: len(y)], variances[: len(y)]
+
+        return BelievedValues(space, belief, history.completed.numbers[rows], left_out)
+
+    @one_thread()
+    def explain(self, space: Space, history: History) -> str:
+        """Say what it does."""
+        if not self.ready(space, history):
+            return f"spreads the first {FIRST} configurations evenly, for want of results to learn from"
+        if not history.has_slopes:
+            return f"knows no gradient yet, and so does as gp: it {self._gp.explain(space, history)}"
+        seen = seen_of(space, history)
+        fitted = self._chain(seen).fit(features_of(space).groups, seen)
+        told = np.isfinite(seen.trusting(fitted.believed(seen)).gradients)
+        trend = f"with a {fitted.form.trend} trend" if fitted.form.trend else "without a trend"
+        return (
+            f"models {len(seen.values)} values and {int(told.sum())} slopes of {int(told.any(axis=1).sum())} trials by "
+            f"a Gaussian process {trend}; every other trial descends from a start of its own"
+        )
+
+    def _chain(self, seen: Seen, *, plain: bool = False) -> SlopeChain:
+        """Return the fits to use: ``plain`` ones are of the values as they are, without a logarithm."""
+        kernel = "matern72" if self.kernel == "matern52" and seen.hessians is not None else self.kernel
+        if (kernel, plain) not in self._chains:
+            forms = [form for form in FORMS if form.trend in TRENDS[self.trend] and not (plain and form.kappa)]
+            self._chains[kernel, plain] = SlopeChain(kernel, tuple(forms))
+        return self._chains[kernel, plain]
+
+    def _warn(self, fitted: SlopeFit, history: History) -> None:
+        """Say which gradients contradict the values; the same words each time, so that Python shows them once."""
+        if fitted.false:
+            warnings.warn(
+                "the gradients contradict the values and are not used; check their sign and their units, which are "
+                "those of the parameters", OddHistory, stacklevel=2,
+            )  # fmt: skip
+        elif fitted.trusted is not None:
+            numbers = history.completed.numbers[: len(fitted.trusted)][~fitted.trusted]
+            warnings.warn(
+                f"the gradients of some trials contradict all others and are not used, the first that of trial "
+                f"{numbers[0]}", OddHistory, stacklevel=2,
+            )  # fmt: skip
+
+    def _aims(self, space: Space, history: History, field: Field, count: int, key: Key, *, imagine: bool) -> list[Aim]:
+        """Return an aim for each point: of the model of all for even numbers, of a descent for odd ones."""
+        at_once = len(history.pending) + count
+        progress = follow_region(feasible_values(history), FIRST, PATIENCE * at_once)
+        belief = self.believe(space, history, key)
+        best = belief.incumbents[0]
+        whole = Aim(belief, Box(*box_around(best, progress.side, field.free), belief.incumbents[:1]))
+        if not imagine:  # so many that a pool is chosen from
+            return [whole] * count
+        cube = np.zeros(len(space)), np.ones(len(space))
+        far = Aim(belief, Box(*cube, belief.incumbents, shunned=best))
+        stalled = progress.stalled >= STALLED * at_once
+        for aim in (whole, far) if stalled else (whole,):
+            aim.imagine(history.pending.units, count, key.seed, self.acquisition)
+        going = self._descents(space, history, field)
+        aims = []
+        for turn in (key.at(offset) for offset in range(count)):
+            if turn.number % 2 == 0:
+                aims.append(far if stalled and turn.number % 4 == 2 else whole)
+            elif going:
+                aims.append(self._descend(space, history, field, going.pop(0)))
+            else:
+                aims.append(Aim(belief, whole.box, place=_start(space, history, field, turn)))
+        return aims
+
+    def _descents(self, space: Space, history: History, field: Field) -> list[_Going]:
+        """Return the descents that wait for a trial, the lowest first."""
+        done, failed = history.completed, history.failed
+        numbers = np.sort(np.concatenate([done.numbers, failed.numbers]))
+        numbers = numbers[(numbers < FIRST) | (numbers % 2 == 1)]
+        values = np.where(history.violations[numbers] <= 0, history.values[numbers], np.inf)
+        values = np.where(np.isnan(values), np.inf, values)
+        units = history.units[numbers]
+        results = Results(values, units[:, field.free], history.unit_gradients(numbers)[:, field.free])
+        going = [each for each in follow(results, FIRST) if not each.over and np.isfinite(values[each.best])]
+        pending = history.pending.units[history.pending.numbers % 2 == 1]
+        waiting = []
+        for each in sorted(going, key=lambda each: float(values[each.best])):
+            centre = units[each.best]
+            away = np.abs(pending[:, field.free] - centre[field.free]).max(axis=1, initial=0.0)
+            if not np.any(away <= each.side / 2 + 1e-9):
+                waiting.append(_Going(each, centre, int(numbers[each.best])))
+        return waiting
+
+    def _descend(self, space: Space, history: History, field: Field, going: _Going) -> Aim:
+        """Return the aim at the lowest value foretold near a descent's best result."""
+        features, seen = features_of(space), seen_of(space, history)
+        numbers, side = history.completed.numbers, going.descent.side
+        own = int(np.searchsorted(numbers, going.number))
+        distance = np.sum((seen.x - seen.x[own]) ** 2, axis=1)
+        near = np.argsort(distance, kind="stable")[:NEAR]
+        inside = np.abs(seen.x[near] - seen.x[own]).max(axis=1) <= side
+        chosen = np.sort(near[: max(2, int(inside.sum()))])
+        local = seen.rows(chosen)
+        chain = self._chain(seen)
+        fitted = fit_near(features.groups, local, chain.profile, TRENDS[self.trend], exact=side >= NOISELESS)
+        scale, posterior = fitted.posterior(local)
+        y = scale(local.values)
+        belief = Belief(
+            features, scale, (posterior,), y, best=float(y[np.searchsorted(chosen, own)]),
+            incumbents=going.centre[None], feasibility=feasibility(features, history),
+        )  # fmt: skip
+        return Aim(belief, Box(*box_around(going.centre, side, field.free), going.centre[None]), acquisition="sr")
+
+
+class _Going(NamedTuple):
+    """A descent under way: its best point (d,) and that trial's number."""
+
+    descent: Descent
+    centre: Array
+    number: int
+
+
+def seen_of(space: Space, history: History) -> Seen:
+    """Return results as the process sees them: a category has no slope."""
+    features, numbers = features_of(space), history.completed.numbers
+    wide = np.full((len(numbers), len(features.groups)), np.nan)
+    columns = features.groups[features.ordered]
+    wide[:, features.ordered] = history.unit_gradients(numbers)[:, columns]
+    hessians = None
+    if history.hessians:
+        hessians = np.full((*wide.shape, wide.shape[1]), np.nan)
+        places = np.flatnonzero(features.ordered)
+        hessians[:, places[:, None], places] = history.unit_hessians(numbers)[:, columns[:, None], columns]
+    return Seen(features(history.completed.units), history.values[numbers], history.noise[numbers], wide, hessians)
+
+
+def _telling(seen: Seen, centre: Array, fitted: SlopeFit) -> tuple[NDArray[np.intp], Seen]:
+    """Return the results, and which they are, that make a matrix of ``ROWS``: the nearest and the best ones.
+
+    Values take up to half of the rows, slopes the rest.
+    """
+    near = _ranks(np.sum(((seen.x - centre) * fitted.covariance.roots) ** 2, axis=1))
+    order = _ranks(np.minimum(near, _ranks(seen.values)))
+    rows = np.flatnonzero(order < ROWS // 2)
+    seen, order = seen.rows(rows), order[rows]
+    count = int((ROWS - len(rows)) / max(1.0, seen.width - 1))
+    return rows, seen if count >= len(rows) else seen.trusting(order < count)
+
+
+def _ranks(numbers: Array) -> NDArray[np.intp]:
+    return np.argsort(np.argsort(numbers, kind="stable"), kind="stable")
+
+
+def _start(space: Space, history: History, field: Field, turn: Key) -> Array:
+    """Return where to start a descent: where the bottom of the whole may be, at any lattice point."""
+    features, seen = features_of(space), seen_of(space, history)
+    scale, rng = Scale.of(seen.values), turn.rng(_START)
+    ordered = features.ordered
+    slopes = -scale.slope(seen.values)[:, None] * seen.gradients[:, ordered]
+    bottom = fit_bowls(seen.x[:, ordered], -scale(seen.values), slopes).bottom(rng)
+    point = rng.random(len(space))
+    columns = features.groups[ordered]
+    moved = field.free[columns]
+    point[columns[moved]] = np.clip(bottom + CENTRE, 0.0, 1.0)[moved]
+    return np.asarray(field.snap(point[None])[0][0])

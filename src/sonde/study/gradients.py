@@ -1,0 +1,65 @@
+"""Objectives with a gradient beside them, as SciPy has them: ``jac``.
+
+Both kinds become objectives like any other, which return an ``Evaluation`` and travel to workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sonde.errors import EvaluationError, OptionError
+from sonde.trials import Evaluation, Trial
+
+Objective = Callable[[Trial], Any]
+
+
+def with_jac(objective: Objective, jac: bool | Objective | None) -> Objective:
+    """Return an objective that tells what ``jac`` says of the gradient."""
+    if not callable(objective):
+        raise OptionError(f"the objective must be a function of a trial, got {objective!r}")
+    if jac is None or jac is False:
+        return objective
+    if jac is True:
+        return Pair(objective)
+    if not callable(jac):
+        raise OptionError(f"jac must be True (the objective returns value and gradient) or a function, got {jac!r}")
+    return Beside(objective, jac)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An objective that returns (value, gradient)."""
+
+    objective: Objective
+
+    def __call__(self, trial: Trial) -> Evaluation:
+        """Return both as an evaluation."""
+        returned = self.objective(trial)
+        if not isinstance(returned, tuple | list) or len(returned) != 2:
+            kind = type(returned).__name__
+            got = f"a {kind} of {len(returned)}" if isinstance(returned, tuple | list) else kind
+            hint = "; leave out jac, an Evaluation tells all" if isinstance(returned, Evaluation) else ""
+            raise EvaluationError(f"with jac=True the objective must return (value, gradient), got {got}{hint}")
+        return _joined(*returned)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """An objective with its gradient as a second function."""
+
+    objective: Objective
+    jac: Objective
+
+    def __call__(self, trial: Trial) -> Evaluation:
+        """Call both."""
+        return _joined(self.objective(trial), self.jac(trial))
+
+
+def _joined(value: Any, gradient: Any) -> Evaluation:
+    """Return value and gradient as one; None is a gradient that is missing."""
+    evaluation = value if isinstance(value, Evaluation) else Evaluation(value)
+    if evaluation.gradient is not None:
+        raise EvaluationError("the gradient came twice, in the Evaluation and by jac; leave out jac")
+    return replace(evaluation, gradient=gradient)

@@ -1,0 +1,74 @@
+"""Isotropic covariances as functions of the squared distance s = r.r, and their derivatives in s.
+
+A row of ``PROFILES`` is k(s) with k(0) = 1. ``smooth`` says how often sample paths can be differentiated: once is
+enough to learn from gradients, twice is needed for Hessians (Ament & Gomes 2022, appendix A). Where a power of r stands
+below the line, r is kept from zero: what such a derivative is multiplied by goes to zero faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+ROOT5, ROOT7 = np.sqrt(5.0), np.sqrt(7.0)
+NEAR = 1e-12  # the least distance that is divided by
+
+
+class Profile(NamedTuple):
+    """A covariance of the squared distance."""
+
+    derivatives: Callable[[Array, int], list[Array]]  # k, k', k'', ... up to an order
+    smooth: int
+
+
+def _matern52(s: Array, order: int) -> list[Array]:
+    r = np.sqrt(s)
+    decay = np.exp(-ROOT5 * r)
+    rows: list[Callable[[], Array]] = [
+        lambda: (1 + ROOT5 * r + (5 / 3) * s) * decay,
+        lambda: (-5 / 6) * (1 + ROOT5 * r) * decay,
+        lambda: (25 / 12) * decay,
+        lambda: (-25 * ROOT5 / 24) * decay / np.maximum(r, NEAR),
+    ]
+    return [row() for row in rows[: order + 1]]
+
+
+def _matern72(s: Array, order: int) -> list[Array]:
+    r = np.sqrt(s)
+    decay = np.exp(-ROOT7 * r)
+    rows: list[Callable[[], Array]] = [
+        lambda: (1 + ROOT7 * r + (14 / 5) * s + (7 * ROOT7 / 15) * s * r) * decay,
+        lambda: (-7 / 10) * (1 + ROOT7 * r + (7 / 3) * s) * decay,
+        lambda: (49 / 60) * (1 + ROOT7 * r) * decay,
+        lambda: (-343 / 120) * decay,
+        lambda: (343 * ROOT7 / 240) * decay / np.maximum(r, NEAR),
+    ]
+    return [row() for row in rows[: order + 1]]
+
+
+def _rbf(s: Array, order: int) -> list[Array]:
+    decay = np.exp(-0.5 * s)
+    return [(-0.5) ** power * decay for power in range(order + 1)]
+
+
+def _rational_quadratic(s: Array, order: int) -> list[Array]:
+    """(1 + s / 2 a)^-a with a = 1."""
+    inverse = 1 / (1 + 0.5 * s)
+    found, factor = [inverse], 1.0
+    for power in range(1, order + 1):
+        factor *= -0.5 * power
+        found.append(factor * inverse ** (power + 1))
+    return found
+
+
+PROFILES = {
+    "matern52": Profile(_matern52, 1),
+    "matern72": Profile(_matern72, 2),
+    "rbf": Profile(_rbf, 1000),
+    "rational_quadratic": Profile(_rational_quadratic, 1000),
+}

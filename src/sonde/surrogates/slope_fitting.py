@@ -1,0 +1,314 @@
+"""Hyperparameters of a process with slopes: of all results along a growing history, or of some near a point.
+
+``SlopeChain`` is as ``chain``: a pure function of the data with warm starts, fits at checkpoints, each from where the
+one before ended; what the model is made of, the output scale and the trend (see ``trends``; with a quadratic one it is
+the kernel "Q" of Ament & Gomes 2022, section 4.3), is chosen there by evidence. Fits are to as many points as make a
+matrix of ``FITTED`` rows; forms are compared on fewer still. Curvatures are not fitted to.
+
+``fit_near`` is for a few points around the best one, at every step: one lengthscale for all parameters, and no noise
+unless it is asked for. Among points that are farther apart than the ripples of a function, noise explains everything,
+and a search that believes it does not follow the slope that it is shown.
+
+Every climb has a start of its own from the slopes: Var(df / dx_c) = -2 f'(0) s / l_c^2, so their mean squares tell the
+lengthscales. A climb from smooth functions alone ends where rough ones are taken for noise.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from sonde.surrogates.chain import checkpoint
+from sonde.surrogates.consistency import contradicted, spoiled, value_scores
+from sonde.surrogates.fitting import first_guess
+from sonde.surrogates.outputs import KAPPAS, Scale
+from sonde.surrogates.priors import Prior, default_prior
+from sonde.surrogates.profiles import PROFILES
+from sonde.surrogates.sites import Sites
+from sonde.surrogates.slope_evidence import log_evidence, noise_of
+from sonde.surrogates.slope_gp import SlopePosterior
+from sonde.surrogates.slopes import SlopeCovariance
+from sonde.surrogates.trends import TRENDS
+
+Array = NDArray[np.float64]
+Groups = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+COMPARED, FITTED, CHECKED = 150, 300, 1000  # rows of the matrix
+JUDGED = 8  # results from which on slopes are judged
+KEPT = 64  # fits remembered
+STEEP = 1e6  # a slope on the model's scale beyond this is not one to learn from
+EXACT = np.log(1e-4)  # what is left of noise where there is none: room for rounding
+
+
+class Form(NamedTuple):
+    """What a model is made of."""
+
+    kappa: float | None  # the output scale, see ``outputs``
+    trend: str | None  # the prior of the mean, see ``trends``
+
+
+SHAPES = (None, *TRENDS)
+FORMS = tuple(Form(*each) for each in product(KAPPAS, SHAPES))
+
+
+class Seen(NamedTuple):
+    """Features (n, p), values (n,), lower is better, told deviations (n,), gradients (n, p) and Hessians (n, p, p).
+
+    NaN where nothing was told; no Hessians at all is None.
+    """
+
+    x: Array
+    values: Array
+    deviations: Array
+    gradients: Array
+    hessians: Array | None = None
+
+    def rows(self, chosen: NDArray[np.intp] | slice) -> Seen:
+        """Return some of them."""
+        return Seen(*(None if column is None else column[chosen] for column in self))  # type: ignore[arg-type]
+
+    def trusting(self, trusted: Mask) -> Seen:
+        """Return them without the derivatives of points (n,) that are not trusted."""
+        hessians = None if self.hessians is None else np.where(trusted[:, None, None], self.hessians, np.nan)
+        return self._replace(gradients=np.where(trusted[:, None], self.gradients, np.nan), hessians=hessians)
+
+    def thinned(self, rows: int) -> Seen:
+        """Return as many of them, evenly chosen and the last one in, as make a matrix of about so many rows."""
+        return self.rows(self.thinned_rows(rows))
+
+    def thinned_rows(self, rows: int) -> NDArray[np.intp]:
+        """Return which of them ``thinned`` returns."""
+        count = min(len(self.values), max(4, int(rows / self.width)))
+        return np.unique(np.linspace(0, len(self.values) - 1, count).astype(np.intp))
+
+    @property
+    def width(self) -> float:
+        """How many rows of a matrix a point has, on average: its value and its slopes."""
+        return 1 + float(np.isfinite(self.gradients).sum()) / len(self.values)
+
+    def digest(self) -> bytes:
+        """Return a name of these data."""
+        return blake2b(b"".join(column.tobytes() for column in self if column is not None)).digest()
+
+
+class Observed(NamedTuple):
+    """Observations on the model's scale: where, y (N,), told noise variances (n,), mean squares of slopes (p,)."""
+
+    sites: Sites
+    y: Array
+    told: Array
+    power: Array
+
+
+def observed(seen: Seen, scale: Scale, *, curvatures: bool = False) -> Observed:
+    """Return values, slopes and, where they are asked for, curvatures on the model's scale."""
+    slope = scale.slope(seen.values)[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        slopes = slope * seen.gradients
+        usable = np.abs(slopes) < STEEP  # not of NaN
+    squares = np.sum(np.square(slopes, where=usable, out=np.zeros_like(slopes)), axis=0)
+    power = np.maximum(squares / np.maximum(usable.sum(axis=0), 1), 1e-12)
+    bends, bent = np.empty((3, 0), dtype=np.intp), np.empty(0)
+    if curvatures and seen.hessians is not None:
+        bends, bent = _curvatures(seen.hessians, slope, slopes, scale.curve(seen.values), usable)
+    sites = Sites(seen.x, np.stack(np.nonzero(usable)), bends)
+    y = np.concatenate([scale(seen.values), slopes[usable], bent])
+    return Observed(sites, y, scale.noise(seen.values, seen.deviations), power)
+
+
+def _curvatures(
+    hessians: Array, slope: Array, slopes: Array, curve: Array, usable: Mask
+) -> tuple[NDArray[np.intp], Array]:
+    """Return places and entries of the upper triangles of Hessians, of points whose slopes are known.
+
+    With t the model's scale, the Hessian of t(f) is t' H + t'' g g^T.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        rate = (curve / slope[:, 0] ** 2)[:, None, None]  # of squared slopes on the model's scale
+        bent = slope[:, :, None] * hessians + rate * slopes[:, :, None] * slopes[:, None, :]
+        good = (np.abs(bent) < STEEP**2) & usable[:, :, None] & usable[:, None, :]
+    good &= np.triu(np.ones(hessians.shape[1:], dtype=bool))
+    return np.stack(np.nonzero(good)), bent[good]
+
+
+@dataclass(frozen=True)
+class SlopeFit:
+    """A covariance and output scale, and their log posterior; and which of the points have slopes to be trusted.
+
+    ``trusted`` is of the points that were fitted to; None: all, and those to come. ``false``: no slope at all is.
+    """
+
+    covariance: SlopeCovariance
+    kappa: float | None
+    score: float
+    trusted: Mask | None = None
+    false: bool = False
+
+    @property
+    def form(self) -> Form:
+        """What the model is made of."""
+        return Form(self.kappa, self.covariance.shape if self.covariance.quadratic else None)
+
+    def believed(self, seen: Seen) -> Mask:
+        """Return which points (n,) of results that begin with those fitted to have slopes to be trusted."""
+        believed = np.full(len(seen.values), not self.false)
+        if self.trusted is not None:
+            believed[: len(self.trusted)] &= self.trusted
+        return believed
+
+    def posterior(self, seen: Seen) -> tuple[Scale, SlopePosterior]:
+        """Return the output scale of some results, and the belief after them."""
+        scale = Scale.of(seen.values, self.kappa)
+        smooth = PROFILES[self.covariance.profile].smooth
+        data = observed(seen, scale, curvatures=smooth > 1)
+        noise = noise_of(self.covariance, data.sites, data.told, data.power)
+        return scale, SlopePosterior.after(self.covariance, data.sites, data.y, noise)
+
+
+@dataclass(frozen=True)
+class _Climber:
+    """Climbs the log posterior of theta, given data."""
+
+    groups: Groups
+    seen: Seen
+    profile: str
+    shared: bool = False  # one lengthscale for all parameters
+    exact: bool = False  # no noise
+
+    def climb(self, form: Form, start: SlopeCovariance | None = None, *, iterations: int) -> SlopeFit:
+        """Return one form's fit, from ``start``; None starts from what the slopes tell."""
+        scale = Scale.of(self.seen.values, form.kappa)
+        data = observed(self.seen, scale)
+        trended = form.trend is not None
+        prior = self._prior(trended)
+        size = int(self.groups[-1]) + 1
+        free = size if self.shared else 1  # how many entries of theta the first free one stands for
+
+        def at(few: Array) -> SlopeCovariance:
+            theta = np.concatenate([np.full(free, few[0]), few[1:]])
+            return SlopeCovariance(self.groups, theta, trended, self.profile, form.trend or "quadratic")
+
+        def loss(few: Array) -> tuple[float, Array]:
+            covariance = at(few)
+            value, gradient = log_evidence(covariance, data.sites, data.y, data.told, data.power)
+            density, slope = prior.log_density(covariance.theta)
+            total = gradient + slope
+            return -value - density, -np.concatenate([[total[:free].sum()], total[free:]])
+
+        begin = prior.clip(self._begin(trended, start, data.power))
+        found = minimize(
+            loss, np.concatenate([[begin[:free].mean()], begin[free:]]), jac=True, method="L-BFGS-B",
+            bounds=list(zip(prior.low[free - 1 :], prior.high[free - 1 :], strict=True)),
+            options={"maxiter": iterations, "ftol": 1e-6, "gtol": 1e-3},
+        )  # fmt: skip
+        # a logarithm of the values changes the units of each value and of each slope
+        jacobian = float(np.log(np.abs(scale.slope(self.seen.values)))[data.sites.points].sum())
+        return SlopeFit(at(np.asarray(found.x)), form.kappa, jacobian - float(found.fun))
+
+    def _prior(self, trended: bool) -> Prior:
+        size = int(self.groups[-1]) + 1
+        prior = default_prior(size, quadratic=trended, slopes=True)
+        if not self.exact:
+            return prior
+        high = prior.high.copy()
+        high[[size + 1, -1]] = EXACT
+        return replace(prior, high=high)
+
+    def _begin(self, trended: bool, start: SlopeCovariance | None, power: Array) -> Array:
+        """Return where a climb begins: theta of ``start``, with or without what only a trend has."""
+        guess = np.append(first_guess(self.groups, quadratic=trended), np.log(1e-4))
+        size = int(self.groups[-1]) + 1
+        if start is None:
+            steep = np.zeros(size)
+            np.maximum.at(steep, self.groups, power)
+            flat = -2 * float(PROFILES[self.profile].derivatives(np.zeros(()), 1)[1])
+            told = steep > 1e-12
+            guess[:size][told] = 0.5 * np.log(flat / steep[told])
+            return guess
+        guess[: size + 2], guess[-1] = start.theta[: size + 2], start.theta[-1]
+        if trended and start.quadratic:
+            guess[size + 2] = start.theta[size + 2]
+        return guess
+
+
+def smooth_start(groups: Groups, profile: str) -> SlopeCovariance:
+    """Return where a climb begins that takes the function for a smooth one."""
+    return SlopeCovariance(groups, np.append(first_guess(groups), np.log(1e-4)), False, profile)
+
+
+def fit_near(groups: Groups, seen: Seen, profile: str, shapes: tuple[str | None, ...], *, exact: bool) -> SlopeFit:
+    """Return the best fit to a few points: of every trend from rough functions, without one also from smooth ones."""
+    climber = _Climber(groups, seen, profile, shared=True, exact=exact)
+    fits = [climber.climb(Form(None, shape), iterations=12) for shape in shapes]
+    fits.append(climber.climb(Form(None, shapes[0]), smooth_start(groups, profile), iterations=12))
+    return max(fits, key=_score)
+
+
+@dataclass
+class SlopeChain:
+    """Remembers fits by the data they belong to."""
+
+    profile: str = "matern52"
+    forms: tuple[Form, ...] = FORMS
+    _known: OrderedDict[bytes, SlopeFit] = field(default_factory=OrderedDict)
+
+    def fit(self, groups: Groups, seen: Seen) -> SlopeFit:
+        """Return the fit of a history: that of its last checkpoint; of all of it, before the first one."""
+        return self._at(groups, seen, checkpoint(len(seen.values)) or len(seen.values))
+
+    def _at(self, groups: Groups, seen: Seen, count: int) -> SlopeFit:
+        seen = seen.rows(slice(count))
+        key = seen.digest() + groups.tobytes()
+        if key not in self._known:
+            before = checkpoint(count - 1)
+            self._known[key] = self._compared(groups, seen, self._at(groups, seen, before) if before else None)
+            while len(self._known) > KEPT:
+                self._known.popitem(last=False)
+        self._known.move_to_end(key)
+        return self._known[key]
+
+    def _compared(self, groups: Groups, seen: Seen, start: SlopeFit | None) -> SlopeFit:
+        """Return the best fit with slopes that agree with the values."""
+        fitted = self._best(groups, seen, start)
+        alone = seen.trusting(np.zeros(len(seen.values), dtype=bool))
+        if len(seen.values) < JUDGED or not np.isfinite(seen.gradients).any():
+            return fitted
+        few = seen.thinned(CHECKED)
+        _, posterior = fitted.posterior(few._replace(hessians=None))
+        without = _Climber(groups, alone, self.profile).climb(
+            fitted.form, smooth_start(groups, self.profile), iterations=20
+        )
+        _, plain = without.posterior(few.trusting(np.zeros(len(few.values), dtype=bool)))
+        count = len(few.values)
+        scores = [value_scores(each, each.observations, count) for each in (posterior, plain)]
+        if spoiled(*scores):
+            return replace(self._best(groups, alone, None), false=True)
+        bad = contradicted(posterior)
+        if not bad.any():
+            return fitted
+        trusted = np.ones(len(seen.values), dtype=bool)
+        trusted[seen.thinned_rows(CHECKED)[bad]] = False
+        return replace(self._best(groups, seen.trusting(trusted), start), trusted=trusted)
+
+    def _best(self, groups: Groups, seen: Seen, start: SlopeFit | None) -> SlopeFit:
+        """Return the best fit of all forms: a few steps of each, more of the two best ones."""
+        few = _Climber(groups, seen.thinned(COMPARED), self.profile)
+        many = _Climber(groups, seen.thinned(FITTED), self.profile)
+        begin = start.covariance if start else smooth_start(groups, self.profile)
+        rough = [few.climb(form, begin, iterations=5) for form in self.forms]
+        plain = dict.fromkeys(Form(self.forms[0].kappa, form.trend) for form in self.forms)
+        rough += [few.climb(form, iterations=8) for form in plain]  # from what the slopes tell
+        fine = [many.climb(each.form, each.covariance, iterations=10) for each in sorted(rough, key=_score)[-2:]]
+        return max(fine, key=_score)
+
+
+def _score(fitted: SlopeFit) -> float:
+    return fitted.score
