@@ -65,6 +65,14 @@ def test_the_gaussian_process_of_the_docs_runs(capsys: pytest.CaptureFixture[str
     assert study.best_value < 0.01
 
 
+def test_the_gradients_of_the_docs_come_out() -> None:
+    namespace: dict[str, Any] = {}
+    exec(blocks("docs/gradients.md")[0], namespace)
+    for trial in namespace["result"].trials:
+        assert list(trial.gradient) == ["x", "rate"]
+    assert namespace["loss"]({"x": 2.0, "rate": 0.01, "layers": 1, "kind": "hard"}).gradient["x"] == 8.0
+
+
 def test_links_of_the_readme_lead_somewhere() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     for page in pages:

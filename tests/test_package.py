@@ -34,7 +34,7 @@ def test_a_study_on_disk_that_exists_needs_no_migrations(sqlite_url: str) -> Non
 
 def test_every_public_name_is_there() -> None:
     assert {"Space", "Float", "Int", "Categorical", "Bool", "Study", "Trial", "Evaluation", "minimize", "maximize",
-            "load", "delete", "__version__"} <= set(dir(sonde))  # fmt: skip
+            "load", "delete", "autograd", "__version__"} <= set(dir(sonde))  # fmt: skip
     for name in dir(sonde):
         assert getattr(sonde, name) is not None
     with pytest.raises(AttributeError, match="nonsense"):

@@ -80,6 +80,11 @@ def test_a_space_reads_like_a_mapping_of_its_parameters() -> None:
     assert Space({"batch-size": Int(1, 8)}).names == ("batch-size",)
 
 
+def test_floats_are_the_float_parameters() -> None:
+    assert SPACE.floats == {"lr"}
+    assert Space(c=Categorical([0.1, 0.5]), s=Float(0, 1, step=0.5), n=Int(1, 2)).floats == {"s"}
+
+
 def test_equality_is_by_parameters_order_and_constraints() -> None:
     assert Space(a=Bool(), b=Int(0, 1)) == Space({"a": Bool(), "b": Int(0, 1)})
     assert hash(Space(a=Bool())) == hash(Space(a=Bool()))

@@ -79,6 +79,46 @@ def test_the_jacobian_and_the_noise_are_slopes_of_the_scale(kappa: float | None)
     np.testing.assert_allclose(scale.noise(TAME, np.full(len(TAME), 0.02)), (0.02 * slopes) ** 2, rtol=1e-6)
 
 
+@pytest.mark.parametrize("kappa", KAPPAS)
+@pytest.mark.parametrize("values", [TAME, DECADES], ids=["tame", "decades"])
+def test_the_slope_is_the_derivative_of_the_scale(values: np.ndarray, kappa: float | None) -> None:
+    """A complex step, by which nothing is subtracted: the scale has no branches above its floor."""
+    scale, step = Scale.of(values, kappa), 1e-30 * np.ptp(values)
+    np.testing.assert_allclose(scale.slope(values), scale(values + 1j * step).imag / step, rtol=1e-11)
+    assert np.all(scale.slope(values) < 0)
+
+
+@pytest.mark.parametrize("kappa", KAPPAS)
+def test_a_functions_slope_and_curvature_on_the_scale_follow_from_its_own(kappa: float | None) -> None:
+    """(g f)' = g' f' and (g f)'' = g' f'' + g'' f'^2, against differences."""
+    scale, x, step = Scale.of(TAME, kappa), np.array([0.3, 0.9, 1.4]), 1e-4
+
+    def function(at: np.ndarray) -> np.ndarray:
+        return 4 + np.sin(2 * at) + at**2
+
+    first, second = 2 * np.cos(2 * x) + 2 * x, 2 - 4 * np.sin(2 * x)
+    low, here, high = (scale(function(x + move)) for move in (-step, 0.0, step))
+    slope = scale.slope(function(x))
+    curve = scale.bend * slope**2
+    np.testing.assert_allclose(slope * first, (high - low) / (2 * step), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(slope * second + curve * first**2, (high - 2 * here + low) / step**2, atol=1e-5)
+
+
+@pytest.mark.parametrize("kappa", KAPPAS)
+@pytest.mark.parametrize("values", EXTREMES.values(), ids=EXTREMES)
+def test_slopes_of_extreme_values_are_finite(values: np.ndarray, kappa: float | None) -> None:
+    scale = Scale.of(values, kappa)
+    assert np.isfinite(scale.slope(values)).all()
+    assert np.all(scale.slope(values) < 0)
+    assert np.isfinite(scale.bend)
+
+
+def test_the_plain_scale_has_one_slope_and_no_curve() -> None:
+    scale = Scale.of(TAME)
+    np.testing.assert_allclose(scale.slope(TAME), -1 / TAME.std(), rtol=1e-12)
+    assert scale.bend == 0.0
+
+
 def test_scales_share_what_the_jacobian_leaves_out() -> None:
     assert len({Scale.of(DECADES, kappa).range for kappa in KAPPAS}) == 1
 

@@ -129,6 +129,13 @@ def test_a_gradient_that_cannot_be_read_is_refused(gradient: Any, said: list[str
     assert [part for part in said if part not in str(caught.value)] == []
 
 
+def test_of_a_single_parameter_a_number_is_a_gradient() -> None:
+    line = Space(x=Float(0, 1))
+    for number in (3, 3.0, np.float32(3), [3], np.array(3), np.array([3])):
+        outcome = judge(Evaluation(1.0, gradient=number, hessian=number), line)
+        assert outcome.gradient == outcome.hessian == np.array([3.0]).tobytes()
+
+
 PLANE = Space(a=Float(0, 1), b=Float(0, 1), c=Int(0, 9))
 
 

@@ -85,6 +85,7 @@ def test_a_record_becomes_a_trial_with_names() -> None:
     assert trial.created == datetime.fromtimestamp(10.0, UTC)
     assert trial.duration == 2.5
     assert trial.feasible
+    assert trial.floats == {"lr"}
 
 
 def test_a_running_trial_has_no_result() -> None:

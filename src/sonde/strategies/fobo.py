@@ -30,6 +30,7 @@ from sonde.strategies.region import follow as follow_region
 from sonde.strategies.search import Box
 from sonde.strategies.threads import one_thread
 from sonde.surrogates.bowl import fit_bowls
+from sonde.surrogates.consistency import Verdict, judge
 from sonde.surrogates.features import CENTRE
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.slope_fitting import FORMS, SHAPES, Seen, SlopeChain, SlopeFit, fit_near
@@ -69,11 +70,12 @@ class FOBO(Bayesian):
         self.trend = one_of(trend, "trend", tuple(TRENDS))
         self._gp = GP()
         self._chains: dict[tuple[str, bool], SlopeChain] = {}
+        self._last: tuple[History, int, Seen] | None = None  # results are judged once
 
     @one_thread()
     def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:
         """Return points that the model of values and slopes favours; those of ``"gp"`` where no slope is known."""
-        if self.ready(space, history) and not history.has_slopes:
+        if self.ready(space, history) and not self._knows_slopes(space, history):
             return self._gp.suggest(space, history, count, key)
         return super().suggest(space, history, count, key)
 
@@ -87,14 +89,12 @@ class FOBO(Bayesian):
 
     def believe(self, space: Space, history: History, key: Key, *, far: bool = False) -> Belief:
         """Return the belief of the process on all values and the slopes that matter most."""
-        features, seen = features_of(space), seen_of(space, history)
+        features, seen = features_of(space), self._seen(space, history)
         fitted = self._chain(seen).fit(features.groups, seen)
-        self._warn(fitted, history)
         done = history.completed
         usable = history.violations[done.numbers] <= 0
         y = Scale.of(seen.values, fitted.kappa)(seen.values)
         incumbents = best_points(done.units, y, usable)
-        seen = seen.trusting(fitted.believed(seen))
         rows, seen = _telling(seen, features(incumbents[0]), fitted)
         scale, posterior = fitted.posterior(seen)
         y = scale(seen.values)
@@ -106,10 +106,10 @@ class FOBO(Bayesian):
     @one_thread()
     def model(self, space: Space, history: History) -> BelievedValues:
         """Return the process on the values and slopes so far."""
-        features, seen = features_of(space), seen_of(space, history)
+        features, seen = features_of(space), self._seen(space, history)
         fitted = self._chain(seen, plain=True).fit(features.groups, seen)
         best = int(np.argmin(seen.values))
-        rows, seen = _telling(seen.trusting(fitted.believed(seen)), seen.x[best], fitted)
+        rows, seen = _telling(seen, seen.x[best], fitted)
         scale, posterior = fitted.posterior(seen)
         y = scale(seen.values)
         belief = Belief(features, scale, (posterior,), y, float(y.max()), history.completed.units[[best]], None)
@@ -125,16 +125,25 @@ class FOBO(Bayesian):
         """Say what it does."""
         if not self.ready(space, history):
             return f"spreads the first {FIRST} configurations evenly, for want of results to learn from"
-        if not history.has_slopes:
-            return f"knows no gradient yet, and so does as gp: it {self._gp.explain(space, history)}"
-        seen = seen_of(space, history)
+        if not self._knows_slopes(space, history):
+            return f"knows no gradient that it can use, and so does as gp: it {self._gp.explain(space, history)}"
+        seen = self._seen(space, history)
         fitted = self._chain(seen).fit(features_of(space).groups, seen)
-        told = np.isfinite(seen.trusting(fitted.believed(seen)).gradients)
+        told = np.isfinite(seen.gradients)
         trend = f"with a {fitted.form.trend} trend" if fitted.form.trend else "without a trend"
         return (
             f"models {len(seen.values)} values and {int(told.sum())} slopes of {int(told.any(axis=1).sum())} trials by "
             f"a Gaussian process {trend}; every other trial descends from a start of its own"
         )
+
+    def _seen(self, space: Space, history: History) -> Seen:
+        """Return the results of a history, with the gradients that agree with them."""
+        if self._last is None or self._last[0] is not history or self._last[1] != history.revision:
+            self._last = history, history.revision, seen_of(space, history)
+        return self._last[2]
+
+    def _knows_slopes(self, space: Space, history: History) -> bool:
+        return history.has_slopes and bool(np.isfinite(self._seen(space, history).gradients).any())
 
     def _chain(self, seen: Seen, *, plain: bool = False) -> SlopeChain:
         """Return the fits to use: ``plain`` ones are of the values as they are, without a logarithm."""
@@ -143,20 +152,6 @@ class FOBO(Bayesian):
             forms = [form for form in FORMS if form.trend in TRENDS[self.trend] and not (plain and form.kappa)]
             self._chains[kernel, plain] = SlopeChain(kernel, tuple(forms))
         return self._chains[kernel, plain]
-
-    def _warn(self, fitted: SlopeFit, history: History) -> None:
-        """Say which gradients contradict the values; the same words each time, so that Python shows them once."""
-        if fitted.false:
-            warnings.warn(
-                "the gradients contradict the values and are not used; check their sign and their units, which are "
-                "those of the parameters", OddHistory, stacklevel=2,
-            )  # fmt: skip
-        elif fitted.trusted is not None:
-            numbers = history.completed.numbers[: len(fitted.trusted)][~fitted.trusted]
-            warnings.warn(
-                f"the gradients of some trials contradict all others and are not used, the first that of trial "
-                f"{numbers[0]}", OddHistory, stacklevel=2,
-            )  # fmt: skip
 
     def _aims(self, space: Space, history: History, field: Field, count: int, key: Key, *, imagine: bool) -> list[Aim]:
         """Return an aim for each point: of the model of all for even numbers, of a descent for odd ones."""
@@ -172,15 +167,16 @@ class FOBO(Bayesian):
         stalled = progress.stalled >= STALLED * at_once
         for aim in (whole, far) if stalled else (whole,):
             aim.imagine(history.pending.units, count, key.seed, self.acquisition)
-        going = self._descents(space, history, field)
+        slides = bool(field.free.any())  # a lattice has no descents
+        going = self._descents(space, history, field) if slides else []
         aims = []
         for turn in (key.at(offset) for offset in range(count)):
-            if turn.number % 2 == 0:
+            if turn.number % 2 == 0 or not slides:
                 aims.append(far if stalled and turn.number % 4 == 2 else whole)
             elif going:
                 aims.append(self._descend(space, history, field, going.pop(0)))
             else:
-                aims.append(Aim(belief, whole.box, place=_start(space, history, field, turn)))
+                aims.append(Aim(belief, whole.box, place=_start(space, self._seen(space, history), field, turn)))
         return aims
 
     def _descents(self, space: Space, history: History, field: Field) -> list[_Going]:
@@ -204,7 +200,7 @@ class FOBO(Bayesian):
 
     def _descend(self, space: Space, history: History, field: Field, going: _Going) -> Aim:
         """Return the aim at the lowest value foretold near a descent's best result."""
-        features, seen = features_of(space), seen_of(space, history)
+        features, seen = features_of(space), self._seen(space, history)
         numbers, side = history.completed.numbers, going.descent.side
         own = int(np.searchsorted(numbers, going.number))
         distance = np.sum((seen.x - seen.x[own]) ** 2, axis=1)
@@ -242,7 +238,24 @@ def seen_of(space: Space, history: History) -> Seen:
         hessians = np.full((*wide.shape, wide.shape[1]), np.nan)
         places = np.flatnonzero(features.ordered)
         hessians[:, places[:, None], places] = history.unit_hessians(numbers)[:, columns[:, None], columns]
-    return Seen(features(history.completed.units), history.values[numbers], history.noise[numbers], wide, hessians)
+    x, values = features(history.completed.units), history.values[numbers]
+    verdict = judge(x, values, wide)
+    if verdict.false.any():
+        warnings.warn(_complaint(verdict, numbers), OddHistory, stacklevel=2)
+    return Seen(x, values, history.noise[numbers], wide, hessians).trusting(~verdict.false)
+
+
+def _complaint(verdict: Verdict, numbers: NDArray[np.int64]) -> str:
+    """Say which gradients contradict the values; the same words as long as it is the same, so that it is shown once."""
+    if verdict.factor is not None:
+        return (
+            f"the values change about {verdict.factor:.1g} times as much as the gradients say, so the gradients are "
+            "not used; check their sign and their units, which are those of the parameters"
+        )
+    return (
+        f"gradients contradict the values around them and are not used, the first that of trial "
+        f"{numbers[verdict.false][0]}"
+    )
 
 
 def _telling(seen: Seen, centre: Array, fitted: SlopeFit) -> tuple[NDArray[np.intp], Seen]:
@@ -262,9 +275,9 @@ def _ranks(numbers: Array) -> NDArray[np.intp]:
     return np.argsort(np.argsort(numbers, kind="stable"), kind="stable")
 
 
-def _start(space: Space, history: History, field: Field, turn: Key) -> Array:
+def _start(space: Space, seen: Seen, field: Field, turn: Key) -> Array:
     """Return where to start a descent: where the bottom of the whole may be, at any lattice point."""
-    features, seen = features_of(space), seen_of(space, history)
+    features = features_of(space)
     scale, rng = Scale.of(seen.values), turn.rng(_START)
     ordered = features.ordered
     slopes = -scale.slope(seen.values)[:, None] * seen.gradients[:, ordered]

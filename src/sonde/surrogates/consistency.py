@@ -1,62 +1,118 @@
-"""Whether slopes and values are of one function.
+"""Whether slopes and values are of one function, judged by pairs of neighbours.
 
-Values are believed, slopes are checked. All of them at once: if values are foretold much worse with the slopes than
-without (log density of each value given the others), the slopes are of something else, such as the function with the
-other sign or in other units. And one by one: a gradient that lies far outside of what all else says about it is
-left out, the worst one first, because a wrong one makes its neighbours look wrong.
+Between two points that are near, the values differ by what the slopes say: dy = (g_i + g_j) / 2 . dx + O(|dx|^3). Which
+points are near enough the slopes tell themselves: a pair is *telling* where both ends foretell about the same change.
+Farther apart nothing can be told, as a rippled function looks as one whose slopes are wrong.
+
+Slopes are false where telling pairs, the nearest first, agree on a factor between what values do and what slopes say
+that is not 1, such as -1 (the other sign) or 1000 (other units), or where values change much less than slopes say.
+Values that change *more* may be noisy, which is no fault of the slopes; and flat places are not asked, where slopes may
+be noise. A single gradient is false where it contradicts its neighbours' values and the neighbours' own slopes do not.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
-
-from sonde.surrogates.gp import ExactPosterior
-from sonde.surrogates.slope_gp import SlopePosterior
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-WORSE = 1.0  # nats for each value by which slopes may spoil the prediction of values
-SURPRISE = 25.0  # squared deviations for each slope of a gradient from what is expected of it
-UNUSUAL = 9.0  # and how many times more than those of the median gradient
+REACH = 0.1  # farther apart than this in any coordinate are no neighbours
+AGREEING = 0.25  # the ends of a telling pair foretell changes that differ by less than this share of them
+PAIRS, ENOUGH = 12, 5  # how many telling pairs are asked, and how many must be there
+RIGHT = 2.0  # a factor from 1 / 2 to 2 is right
+MOST = 0.75  # of the pairs must speak against the slopes
+NEIGHBOURS = 3  # of a single gradient
+CLEAR = 0.1  # a change that is foretold to within this share is foretold; to the other side of 1 - this, it is not
+ROUNDING = 1e-10  # of the values: smaller changes are rounding
+FLAT = 0.4  # of the steep gradients' length: less along a pair is flat
 
 
-def value_scores(posterior: ExactPosterior, y: Array, count: int) -> Array:
-    """Return the log density of each of the first ``count`` observations y, given all others."""
-    means, variances = posterior.leave_one_out(y)
-    means, variances = means[:count], variances[:count]
-    return np.asarray(-0.5 * np.log(2 * np.pi * variances) - 0.5 * (y[:count] - means) ** 2 / variances)
+class Verdict(NamedTuple):
+    """Which points (n,) have false gradients; and where all do, by which factor, if they agree on one."""
+
+    false: Mask
+    factor: float | None = None
 
 
-def spoiled(joint: Array, alone: Array) -> bool:
-    """Whether values are foretold much worse with slopes (scores ``joint``) than without (``alone``)."""
-    return bool(np.mean(alone) - np.mean(joint) > WORSE)
+def judge(x: Array, values: Array, gradients: Array) -> Verdict:
+    """Return which gradients (n, p), NaN where not told, contradict the values (n,) at x (n, p)."""
+    none = np.zeros(len(values), dtype=bool)
+    told = np.flatnonzero(np.isfinite(gradients).any(axis=1))
+    if len(told) < 2:
+        return Verdict(none)
+    x, scaled = x[told], values[told] / 4
+    unit = float(np.max(np.abs(scaled - np.median(scaled)))) or 1.0
+    y, slopes = scaled / unit, gradients[told] / 4 / unit
+    pairs = _Pairs.of(x, y, slopes)
+    all_false, factor = _common_factor(pairs, ROUNDING * float(np.max(np.abs(y))))
+    none[told] = all_false or _lone_liars(pairs, len(told))
+    return Verdict(none, factor)
 
 
-def contradicted(posterior: SlopePosterior) -> Mask:
-    """Return the points (n,) whose slopes contradict the rest.
+class _Pairs(NamedTuple):
+    """Neighbours, the nearest first: their points, how values differ, and what the slopes of either end say of it."""
 
-    For a block B of observations, what is left of it given all else is r = (K^-1)_BB^-1 (K^-1 y)_B with covariance
-    (K^-1)_BB^-1, so r.C^-1 r = a_B.(K^-1)_BB^-1 a_B with a = K^-1 y. To leave the block out is a step of elimination.
-    """
-    sites = posterior.sites
-    bad = np.zeros(len(sites.x), dtype=bool)
-    points = sites.slopes[0]
-    blocks = {int(i): len(sites.x) + np.flatnonzero(points == i) for i in np.unique(points)}
-    precision = posterior.inverse.T @ posterior.inverse
-    weights = posterior.weights[:, 0].copy()
-    while len(blocks) > 2:
-        surprise = {
-            i: float(weights[block] @ np.linalg.solve(precision[np.ix_(block, block)], weights[block])) / len(block)
-            for i, block in blocks.items()
-        }
-        worst = max(surprise, key=surprise.__getitem__)
-        if surprise[worst] < max(SURPRISE, UNUSUAL * float(np.median(list(surprise.values())))):
-            break
-        block = blocks.pop(worst)
-        bad[worst] = True
-        gone = np.linalg.solve(precision[np.ix_(block, block)], precision[block])
-        weights -= gone.T @ weights[block]
-        precision -= precision[:, block] @ gone
-    return bad
+    one: NDArray[np.intp]
+    other: NDArray[np.intp]
+    change: Array
+    said: Array  # by the slope of the one
+    echoed: Array  # by the slope of the other
+    steep: Mask  # whether the slope along the pair is one of the steeper ones
+
+    @classmethod
+    def of(cls, x: Array, y: Array, slopes: Array) -> _Pairs:
+        """Return each point with its neighbours, as far as slopes are known where they differ."""
+        found: list[tuple[float, int, int]] = []
+        for i in range(1, len(x)):
+            distance = np.abs(x[:i] - x[i]).max(axis=1)
+            near = np.argsort(distance, kind="stable")[:NEIGHBOURS]
+            found += [(float(distance[j]), int(j), i) for j in near if 0 < distance[j] <= REACH]
+        found.sort()
+        index = np.array([(i, j) for _, i, j in found], dtype=np.intp).reshape(-1, 2)
+        one, other = index.T
+        steps = x[other] - x[one]
+        said, echoed = (np.sum(np.where(steps == 0, 0.0, steps * slopes[end]), axis=1) for end in (one, other))
+        steep = np.abs(said + echoed) / 2 >= FLAT * _typical_length(slopes) * np.linalg.norm(steps, axis=1)
+        known = np.isfinite(said) & np.isfinite(echoed)
+        return cls(*(column[known] for column in (one, other, y[other] - y[one], said, echoed, steep)))
+
+
+def _typical_length(slopes: Array) -> float:
+    """Return the length of the steeper gradients: most results of a search may be on the flat."""
+    return float(np.quantile(np.sqrt(np.nansum(slopes**2, axis=1)), 0.9))
+
+
+def _common_factor(pairs: _Pairs, least: float) -> tuple[bool, float | None]:
+    """Return whether telling pairs say that all slopes are wrong, and by which factor, if they agree on one."""
+    middle = (pairs.said + pairs.echoed) / 2
+    telling = (np.abs(pairs.said - pairs.echoed) < AGREEING * np.abs(middle)) & (np.abs(middle) > least) & pairs.steep
+    rows = np.flatnonzero(telling)[:PAIRS]
+    if len(rows) < ENOUGH:
+        return False, None
+    factors = pairs.change[rows] / middle[rows]
+    if np.mean((factors > 1 / RIGHT) & (factors < RIGHT)) > 1 - MOST:
+        return False, None
+    common = float(np.median(factors))
+    alike = bool(np.mean(np.abs(factors - common) < 0.5 * abs(common)) >= MOST)
+    small = bool(np.mean(np.abs(factors) < 1 / RIGHT) >= MOST)
+    return alike or small, common if alike else None
+
+
+def _lone_liars(pairs: _Pairs, count: int) -> Mask:
+    """Return the points (count,) whose own slopes foretell no neighbour's value while the neighbours' do."""
+    wrong, asked = np.zeros(count), np.zeros(count)
+    for own, said, opposite in ((pairs.one, pairs.said, pairs.echoed), (pairs.other, pairs.echoed, pairs.said)):
+        sure = _missed(pairs.change, opposite) < CLEAR
+        np.add.at(asked, own[sure], 1)
+        np.add.at(wrong, own[sure], _missed(pairs.change, said)[sure] > 1 - CLEAR)
+    return (asked >= 2) & (wrong == asked)
+
+
+def _missed(change: Array, said: Array) -> Array:
+    """Return how far a foretold change misses, from 0 to 1, which is no change or one to the other side."""
+    size = np.abs(change) + np.abs(said)
+    return np.abs(change - said) / np.where(size > 0, size, 1.0)

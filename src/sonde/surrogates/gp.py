@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,7 +108,7 @@ class ExactPosterior:
 
         return Pool(mean, variance, covariance, draw)
 
-    def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> ExactPosterior:
+    def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> Self:
         """Return the belief after further values y (m, S) at x (m, p): rows are added to L, O(n^2 m)."""
         cross = self.toward(x).values @ self.inverse.T  # (m, n)
         matrix = self.covariance.cross(x, x).values - cross @ cross.T

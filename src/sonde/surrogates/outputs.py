@@ -63,18 +63,15 @@ class Scale:
         return -(units - self.mean) / self.deviation
 
     def slope(self, values: Array) -> Array:
-        """Return d model's value / d value."""
-        return -1 / (self.deviation * self.range * self._height(values))
+        """Return d model's value / d value, as steep as a float can say."""
+        height = 1.0 if self.floor is None else np.maximum(self._units(values) - self.floor, 1e-300)
+        with np.errstate(over="ignore", divide="ignore"):
+            return np.maximum(-1 / self.deviation / self.range / height * np.ones_like(values), -LARGEST)
 
-    def curve(self, values: Array) -> Array:
-        """Return d^2 model's value / d value^2."""
-        if self.floor is None:
-            return np.zeros_like(values)
-        return 1 / (self.deviation * (self.range * self._height(values)) ** 2)
-
-    def _height(self, values: Array) -> Array:
-        """Return how far values are above the floor, in units of the range; 1 where there is no logarithm."""
-        return np.ones_like(values) if self.floor is None else np.maximum(self._units(values) - self.floor, 1e-300)
+    @property
+    def bend(self) -> float:
+        """d^2 model's value / d value^2 in units of the squared slope: a constant, as the logarithm's is -1."""
+        return 0.0 if self.floor is None else self.deviation
 
     def noise(self, values: Array, deviations: Array) -> Array:
         """Return variances on the model's scale of told standard deviations (0 where NaN), to first order."""

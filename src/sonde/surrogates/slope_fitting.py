@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sonde.surrogates.chain import checkpoint
-from sonde.surrogates.consistency import contradicted, spoiled, value_scores
 from sonde.surrogates.fitting import first_guess
 from sonde.surrogates.outputs import KAPPAS, Scale
 from sonde.surrogates.priors import Prior, default_prior
@@ -41,8 +40,7 @@ Array = NDArray[np.float64]
 Groups = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-COMPARED, FITTED, CHECKED = 150, 300, 1000  # rows of the matrix
-JUDGED = 8  # results from which on slopes are judged
+COMPARED, FITTED = 150, 300  # rows of the matrix
 KEPT = 64  # fits remembered
 STEEP = 1e6  # a slope on the model's scale beyond this is not one to learn from
 EXACT = np.log(1e-4)  # what is left of noise where there is none: room for rounding
@@ -82,12 +80,8 @@ class Seen(NamedTuple):
 
     def thinned(self, rows: int) -> Seen:
         """Return as many of them, evenly chosen and the last one in, as make a matrix of about so many rows."""
-        return self.rows(self.thinned_rows(rows))
-
-    def thinned_rows(self, rows: int) -> NDArray[np.intp]:
-        """Return which of them ``thinned`` returns."""
         count = min(len(self.values), max(4, int(rows / self.width)))
-        return np.unique(np.linspace(0, len(self.values) - 1, count).astype(np.intp))
+        return self.rows(np.unique(np.linspace(0, len(self.values) - 1, count).astype(np.intp)))
 
     @property
     def width(self) -> float:
@@ -118,22 +112,21 @@ def observed(seen: Seen, scale: Scale, *, curvatures: bool = False) -> Observed:
     power = np.maximum(squares / np.maximum(usable.sum(axis=0), 1), 1e-12)
     bends, bent = np.empty((3, 0), dtype=np.intp), np.empty(0)
     if curvatures and seen.hessians is not None:
-        bends, bent = _curvatures(seen.hessians, slope, slopes, scale.curve(seen.values), usable)
+        bends, bent = _curvatures(seen.hessians, slope, slopes, scale.bend, usable)
     sites = Sites(seen.x, np.stack(np.nonzero(usable)), bends)
     y = np.concatenate([scale(seen.values), slopes[usable], bent])
     return Observed(sites, y, scale.noise(seen.values, seen.deviations), power)
 
 
 def _curvatures(
-    hessians: Array, slope: Array, slopes: Array, curve: Array, usable: Mask
+    hessians: Array, slope: Array, slopes: Array, bend: float, usable: Mask
 ) -> tuple[NDArray[np.intp], Array]:
     """Return places and entries of the upper triangles of Hessians, of points whose slopes are known.
 
-    With t the model's scale, the Hessian of t(f) is t' H + t'' g g^T.
+    With t the model's scale, the Hessian of t(f) is t' H + t'' g g^T, and t'' = ``bend`` t'^2.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        rate = (curve / slope[:, 0] ** 2)[:, None, None]  # of squared slopes on the model's scale
-        bent = slope[:, :, None] * hessians + rate * slopes[:, :, None] * slopes[:, None, :]
+        bent = slope[:, :, None] * hessians + bend * slopes[:, :, None] * slopes[:, None, :]
         good = (np.abs(bent) < STEEP**2) & usable[:, :, None] & usable[:, None, :]
     good &= np.triu(np.ones(hessians.shape[1:], dtype=bool))
     return np.stack(np.nonzero(good)), bent[good]
@@ -141,28 +134,16 @@ def _curvatures(
 
 @dataclass(frozen=True)
 class SlopeFit:
-    """A covariance and output scale, and their log posterior; and which of the points have slopes to be trusted.
-
-    ``trusted`` is of the points that were fitted to; None: all, and those to come. ``false``: no slope at all is.
-    """
+    """A covariance and output scale, and their log posterior."""
 
     covariance: SlopeCovariance
     kappa: float | None
     score: float
-    trusted: Mask | None = None
-    false: bool = False
 
     @property
     def form(self) -> Form:
         """What the model is made of."""
         return Form(self.kappa, self.covariance.shape if self.covariance.quadratic else None)
-
-    def believed(self, seen: Seen) -> Mask:
-        """Return which points (n,) of results that begin with those fitted to have slopes to be trusted."""
-        believed = np.full(len(seen.values), not self.false)
-        if self.trusted is not None:
-            believed[: len(self.trusted)] &= self.trusted
-        return believed
 
     def posterior(self, seen: Seen) -> tuple[Scale, SlopePosterior]:
         """Return the output scale of some results, and the belief after them."""
@@ -276,29 +257,6 @@ class SlopeChain:
         return self._known[key]
 
     def _compared(self, groups: Groups, seen: Seen, start: SlopeFit | None) -> SlopeFit:
-        """Return the best fit with slopes that agree with the values."""
-        fitted = self._best(groups, seen, start)
-        alone = seen.trusting(np.zeros(len(seen.values), dtype=bool))
-        if len(seen.values) < JUDGED or not np.isfinite(seen.gradients).any():
-            return fitted
-        few = seen.thinned(CHECKED)
-        _, posterior = fitted.posterior(few._replace(hessians=None))
-        without = _Climber(groups, alone, self.profile).climb(
-            fitted.form, smooth_start(groups, self.profile), iterations=20
-        )
-        _, plain = without.posterior(few.trusting(np.zeros(len(few.values), dtype=bool)))
-        count = len(few.values)
-        scores = [value_scores(each, each.observations, count) for each in (posterior, plain)]
-        if spoiled(*scores):
-            return replace(self._best(groups, alone, None), false=True)
-        bad = contradicted(posterior)
-        if not bad.any():
-            return fitted
-        trusted = np.ones(len(seen.values), dtype=bool)
-        trusted[seen.thinned_rows(CHECKED)[bad]] = False
-        return replace(self._best(groups, seen.trusting(trusted), start), trusted=trusted)
-
-    def _best(self, groups: Groups, seen: Seen, start: SlopeFit | None) -> SlopeFit:
         """Return the best fit of all forms: a few steps of each, more of the two best ones."""
         few = _Climber(groups, seen.thinned(COMPARED), self.profile)
         many = _Climber(groups, seen.thinned(FITTED), self.profile)

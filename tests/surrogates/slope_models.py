@@ -1,0 +1,128 @@
+"""Small processes with slopes and curvatures, and plain, slow answers to compare with."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.polynomial.hermite_e import hermeval
+from numpy.typing import NDArray
+
+from sonde.surrogates.profiles import PROFILES
+from sonde.surrogates.sites import Sites
+from sonde.surrogates.slopes import SlopeCovariance
+
+if TYPE_CHECKING:
+    from sonde.kernels import Kernel
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+TRENDS = (None, "quadratic", "bowl")
+ALL = list(PROFILES)
+TWICE = [name for name, profile in PROFILES.items() if profile.smooth >= 2]  # those with curvatures
+OWN, SHARED = np.arange(3), np.array([0, 1, 1, 1])  # a lengthscale for each column, and one for several
+
+
+def slope_covariance(
+    profile: str = "matern52",
+    trend: str | None = None,
+    groups: Index = OWN,
+    *,
+    noise: float = 1e-2,
+    slope_noise: float = 1e-3,
+    seed: int = 0,
+) -> SlopeCovariance:
+    lengthscales = np.random.default_rng([seed, 2]).normal(-0.4, 0.3, groups[-1] + 1)
+    bend = [] if trend is None else [-0.7]
+    theta = np.array([*lengthscales, 0.3, np.log(noise), *bend, np.log(slope_noise)])
+    return SlopeCovariance(groups, theta, trend is not None, profile, trend or "quadratic")
+
+
+def points_of(count: int, width: int = 3, seed: int = 0) -> Array:
+    return np.random.default_rng([seed, 1]).random((count, width)) - 0.5
+
+
+def close_points(width: int = 3) -> Array:
+    """Points that coincide, that nearly do, and that are 1e-6 and 1e-3 apart, among others."""
+    x = points_of(8, width)
+    x[1] = x[0]
+    x[2] = x[0] + 1e-6 * points_of(1, width, seed=1)[0]
+    x[3] = x[0]
+    x[3, 0] += 1e-6
+    x[4] = x[0]
+    x[4, -1] += 1e-12
+    x[5] = x[0] + 1e-3 * points_of(1, width, seed=2)[0]
+    return x
+
+
+def whole_sites(x: Array, *, curvatures: bool = False) -> Sites:
+    """Everything at every point; of curvatures the upper triangle."""
+    shown = np.ones(x.shape, dtype=bool)
+    bent = np.triu(np.ones((len(x), x.shape[1], x.shape[1]), dtype=bool)) & curvatures
+    return Sites(x, np.stack(np.nonzero(shown)), np.stack(np.nonzero(bent)))
+
+
+def some_sites(x: Array, *, curvatures: bool = False, seed: int = 0) -> Sites:
+    """About half of all slopes and of all curvatures, in any order."""
+    rng, whole = np.random.default_rng([seed, 5]), whole_sites(x, curvatures=curvatures)
+    kept = [rng.permutation(np.flatnonzero(rng.random(each.shape[1]) < 0.5)) for each in (whole.slopes, whole.bends)]
+    return Sites(x, whole.slopes[:, kept[0]], whole.bends[:, kept[1]])
+
+
+def kernel_entries(sites: Sites, *, curvatures: bool = False) -> Index:
+    """Where the observations stand in the vectors of ``sonde.kernels``, which go point by point."""
+    p = sites.x.shape[1]
+    each = 1 + p + (p * (p + 1) // 2 if curvatures else 0)
+    low, high = np.minimum(*sites.bends[1:]), np.maximum(*sites.bends[1:])
+    triangle = low * p - low * (low - 1) // 2 + high - low
+    inside = [np.zeros(len(sites.x), dtype=np.intp), 1 + sites.slopes[1], 1 + p + triangle]
+    return np.asarray(sites.points * each + np.concatenate(inside))
+
+
+def kernel_of(covariance: SlopeCovariance) -> Kernel:
+    """The same covariance as a sum of ``sonde.kernels``."""
+    from sonde.kernels import ARD, RBF, Constant, InnerProducts, Matern, Matern52, Polynomial, RationalQuadratic
+
+    kinds = {
+        "matern52": Matern52(), "matern72": Matern(3), "rbf": RBF(), "rational_quadratic": RationalQuadratic(1.0)
+    }  # fmt: skip
+    kernel: Kernel = covariance.scale * ARD(kinds[covariance.profile], 1 / covariance.roots) + Constant(1.0)
+    if not covariance.quadratic:
+        return kernel
+    root = np.full(len(covariance.groups), np.sqrt(covariance.rho))
+    shape = Polynomial(2) if covariance.shape == "quadratic" else InnerProducts(lambda xx, xy, yy: xy + xx * yy)
+    return kernel + covariance.bend * ARD(shape, root)
+
+
+@cache
+def kernel_matrix(profile: str, trend: str | None, curvatures: bool) -> Array:
+    """The matrix of ``sonde.kernels`` of everything at ``close_points``, for ``slope_covariance``."""
+    from sonde.kernels import ValueGradientGram, ValueGradientHessianGram
+
+    operator = ValueGradientHessianGram if curvatures else ValueGradientGram
+    return np.asarray(operator(kernel_of(slope_covariance(profile, trend)), close_points()).as_matrix())
+
+
+def hermite_covariance(covariance: SlopeCovariance, a: Sites, b: Sites) -> Array:
+    """The covariances of an RBF process, one pair of observations at a time: each column brings a Hermite polynomial.
+
+    d^m / dr^m exp(-r^2 / 2) = (-1)^m He_m(r) exp(-r^2 / 2), and a derivative in the second point is minus one in r.
+    """
+
+    def orders(sites: Sites) -> list[tuple[int, Index]]:
+        rows: list[tuple[int, list[int]]] = [(int(i), []) for i in sites.points[sites.values]]
+        rows += [(i, [c]) for i, c in sites.slopes.T]
+        rows += [(i, [c, e]) for i, c, e in sites.bends.T]
+        return [(i, np.bincount(np.array(c, dtype=int), minlength=sites.x.shape[1])) for i, c in rows]
+
+    def of_pair(i: int, m: Index, j: int, n: Index) -> float:
+        r = (a.x[i] - b.x[j]) * covariance.roots
+        polynomials = prod(hermeval(r[k], [0.0] * (m[k] + n[k]) + [1.0]) for k in range(len(r)))
+        units = prod(covariance.roots ** (m + n))
+        value = covariance.scale * (-1) ** m.sum() * polynomials * units * np.exp(-0.5 * r @ r)
+        return float(value + (1.0 if m.sum() + n.sum() == 0 else 0.0))
+
+    return np.array([[of_pair(*left, *right) for right in orders(b)] for left in orders(a)])
