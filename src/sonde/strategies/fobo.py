@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from sonde.errors import OddHistory
 from sonde.sampling import Key
@@ -24,6 +25,8 @@ from sonde.strategies.believed import BelievedValues
 from sonde.strategies.descents import Descent, Results, follow
 from sonde.strategies.field import Field
 from sonde.strategies.gp import GP, feasibility
+from sonde.strategies.novelty import novel_rows
+from sonde.strategies.oddities import warn_of_oddities
 from sonde.strategies.options import one_of
 from sonde.strategies.region import box_around
 from sonde.strategies.region import follow as follow_region
@@ -31,9 +34,11 @@ from sonde.strategies.search import Box
 from sonde.strategies.threads import one_thread
 from sonde.surrogates.bowl import fit_bowls
 from sonde.surrogates.consistency import Verdict, judge
+from sonde.surrogates.feasibility import Feasibility
 from sonde.surrogates.features import CENTRE
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.slope_fitting import FORMS, SHAPES, Seen, SlopeChain, SlopeFit, fit_near
+from sonde.surrogates.span import Span
 from sonde.trials import History
 
 Array = NDArray[np.float64]
@@ -42,6 +47,8 @@ FIRST = 4  # trials that are spread evenly: with their slopes they say as much a
 PATIENCE = 4  # trials without improvement after which the region around the best one is halved
 ROWS = 1000  # of the matrix that is factorised for the model of all results: beyond, some slopes are left out
 NEAR = 12  # results that a descent learns from
+WIDE = 40  # parameters beyond which all trials descend
+STEPS = 50  # of the search for the lowest value in a wide space
 NOISELESS = 0.1  # side of a region from which on a descent takes slopes for exact
 KERNELS = ("matern52", "rbf", "rational_quadratic")
 TRENDS = {"auto": SHAPES, "none": SHAPES[:1], **{str(shape): (shape,) for shape in SHAPES[1:]}}
@@ -77,6 +84,8 @@ class FOBO(Bayesian):
         """Return points that the model of values and slopes favours; those of ``"gp"`` where no slope is known."""
         if self.ready(space, history) and not self._knows_slopes(space, history):
             return self._gp.suggest(space, history, count, key)
+        if self.ready(space, history) and _wide(space):
+            return self._descend_only(space, history, count, key)
         return super().suggest(space, history, count, key)
 
     def first(self, space: Space) -> int:
@@ -105,7 +114,9 @@ class FOBO(Bayesian):
 
     @one_thread()
     def model(self, space: Space, history: History) -> BelievedValues:
-        """Return the process on the values and slopes so far."""
+        """Return the process on the values and slopes so far; in a wide space, on the values."""
+        if _wide(space):
+            return self._gp.model(space, history)
         features, seen = features_of(space), self._seen(space, history)
         fitted = self._chain(seen, plain=True).fit(features.groups, seen)
         best = int(np.argmin(seen.values))
@@ -128,8 +139,12 @@ class FOBO(Bayesian):
         if not self._knows_slopes(space, history):
             return f"knows no gradient that it can use, and so does as gp: it {self._gp.explain(space, history)}"
         seen = self._seen(space, history)
-        fitted = self._chain(seen).fit(features_of(space).groups, seen)
         told = np.isfinite(seen.gradients)
+        if _wide(space):
+            return (
+                f"descends along {int(told.sum())} slopes of {int(told.any(axis=1).sum())} trials from several starts"
+            )
+        fitted = self._chain(seen).fit(features_of(space).groups, seen)
         trend = f"with a {fitted.form.trend} trend" if fitted.form.trend else "without a trend"
         return (
             f"models {len(seen.values)} values and {int(told.sum())} slopes of {int(told.any(axis=1).sum())} trials by "
@@ -179,17 +194,32 @@ class FOBO(Bayesian):
                 aims.append(Aim(belief, whole.box, place=_start(space, self._seen(space, history), field, turn)))
         return aims
 
+    def _descend_only(self, space: Space, history: History, count: int, key: Key) -> Array:
+        """Return steps of descents and starts: in a wide space a model of everything has too many numbers to learn."""
+        warn_of_oddities(history)
+        field, features, seen = Field(space, history), features_of(space), self._seen(space, history)
+        works = feasibility(features, history)
+        going = self._descents(space, history, field)
+        points = []
+        for turn in (key.at(offset) for offset in range(count)):
+            if going:
+                points.append(self._lowest(space, history, field, going.pop(0), works))
+            else:
+                points.append(_start(space, seen, field, turn))
+        return novel_rows(space, history, np.array(points), key)
+
     def _descents(self, space: Space, history: History, field: Field) -> list[_Going]:
         """Return the descents that wait for a trial, the lowest first."""
         done, failed = history.completed, history.failed
         numbers = np.sort(np.concatenate([done.numbers, failed.numbers]))
-        numbers = numbers[(numbers < FIRST) | (numbers % 2 == 1)]
+        if not _wide(space):
+            numbers = numbers[(numbers < FIRST) | (numbers % 2 == 1)]
         values = np.where(history.violations[numbers] <= 0, history.values[numbers], np.inf)
         values = np.where(np.isnan(values), np.inf, values)
         units = history.units[numbers]
         results = Results(values, units[:, field.free], history.unit_gradients(numbers)[:, field.free])
         going = [each for each in follow(results, FIRST) if not each.over and np.isfinite(values[each.best])]
-        pending = history.pending.units[history.pending.numbers % 2 == 1]
+        pending = history.pending.units[_wide(space) | (history.pending.numbers % 2 == 1)]
         waiting = []
         for each in sorted(going, key=lambda each: float(values[each.best])):
             centre = units[each.best]
@@ -200,23 +230,62 @@ class FOBO(Bayesian):
 
     def _descend(self, space: Space, history: History, field: Field, going: _Going) -> Aim:
         """Return the aim at the lowest value foretold near a descent's best result."""
-        features, seen = features_of(space), self._seen(space, history)
-        numbers, side = history.completed.numbers, going.descent.side
-        own = int(np.searchsorted(numbers, going.number))
-        distance = np.sum((seen.x - seen.x[own]) ** 2, axis=1)
-        near = np.argsort(distance, kind="stable")[:NEAR]
-        inside = np.abs(seen.x[near] - seen.x[own]).max(axis=1) <= side
-        chosen = np.sort(near[: max(2, int(inside.sum()))])
-        local = seen.rows(chosen)
-        chain = self._chain(seen)
-        fitted = fit_near(features.groups, local, chain.profile, TRENDS[self.trend], exact=side >= NOISELESS)
+        features = features_of(space)
+        local, own = self._near(space, history, going)
+        fitted = fit_near(
+            features.groups, local, self._chain(local).profile, TRENDS[self.trend],
+            exact=going.descent.side >= NOISELESS,
+        )  # fmt: skip
         scale, posterior = fitted.posterior(local)
         y = scale(local.values)
         belief = Belief(
-            features, scale, (posterior,), y, best=float(y[np.searchsorted(chosen, own)]),
-            incumbents=going.centre[None], feasibility=feasibility(features, history),
+            features, scale, (posterior,), y, best=float(y[own]), incumbents=going.centre[None],
+            feasibility=feasibility(features, history),
         )  # fmt: skip
-        return Aim(belief, Box(*box_around(going.centre, side, field.free), going.centre[None]), acquisition="sr")
+        box = Box(*box_around(going.centre, going.descent.side, field.free), going.centre[None])
+        return Aim(belief, box, acquisition="sr")
+
+    def _lowest(self, space: Space, history: History, field: Field, going: _Going, works: Feasibility | None) -> Array:
+        """Return the point (d,) of the lowest value foretold near a descent's best result, from there on.
+
+        The model is that of the span of the results nearby; a wide space is not searched elsewhere.
+        """
+        features = features_of(space)
+        local = self._near(space, history, going)[0]._replace(hessians=None)
+        span = Span.of(local)
+        turned = span.reduce(local) if span.hidden else local
+        groups = np.zeros(turned.x.shape[1], dtype=np.intp) if span.hidden else features.groups
+        fitted = fit_near(
+            groups, turned, self._chain(turned).profile, TRENDS[self.trend],
+            exact=going.descent.side >= NOISELESS, hidden=span.hidden,
+        )  # fmt: skip
+        _, posterior = fitted.posterior(turned)
+        low, high = box_around(going.centre, going.descent.side, field.free)
+        low, high = (np.where(field.free, edge, going.centre) for edge in (low, high))
+
+        def loss(unit: Array) -> tuple[float, Array]:
+            x = features(unit[None])
+            belief = posterior.marginals(span(x) if span.hidden else x)
+            slopes = belief.pull(np.ones((1, 1)), np.zeros(1))
+            slopes = features.pull(span.pull(slopes, x) if span.hidden else slopes, unit[None])[0]
+            value = float(belief.mean[0, 0])
+            if works is not None:
+                chance, rise = works(unit[None])
+                value, slopes = value + float(chance[0]), slopes + rise[0]
+            return -value, -slopes
+
+        found = minimize(loss, going.centre, jac=True, method="L-BFGS-B", bounds=list(zip(low, high, strict=True)),
+                         options={"maxiter": STEPS})  # fmt: skip
+        return np.asarray(field.snap(np.clip(found.x, low, high)[None])[0][0])
+
+    def _near(self, space: Space, history: History, going: _Going) -> tuple[Seen, int]:
+        """Return the results that a descent learns from, and which of them is its best."""
+        seen, side = self._seen(space, history), going.descent.side
+        own = int(np.searchsorted(history.completed.numbers, going.number))
+        near = np.argsort(np.sum((seen.x - seen.x[own]) ** 2, axis=1), kind="stable")[:NEAR]
+        inside = np.abs(seen.x[near] - seen.x[own]).max(axis=1) <= side
+        chosen = np.sort(near[: max(2, int(inside.sum()))])
+        return seen.rows(chosen), int(np.searchsorted(chosen, own))
 
 
 class _Going(NamedTuple):
@@ -225,6 +294,10 @@ class _Going(NamedTuple):
     descent: Descent
     centre: Array
     number: int
+
+
+def _wide(space: Space) -> bool:
+    return len(space) > WIDE
 
 
 def seen_of(space: Space, history: History) -> Seen:

@@ -20,72 +20,91 @@ Array = NDArray[np.float64]
 ROUNDS = 5  # of inferring the two variances
 APART = 0.1  # points closer than this in every coordinate share their ripples, and count once
 REACH = 0.29  # the deviation of a uniform coordinate of the cube
+MOST = 128  # points
+LEAST = 1e-10  # of a variance
 DEPTHS = 10.0 ** np.linspace(-2, 2, 25)  # a times p, in deviations of the values
 
 
 @dataclass(frozen=True)
-class Bowls:
-    """Bowls of several depths: their probabilities, and the bottoms' means (k, p) and covariance roots (k, p, p)."""
+class Bowl:
+    """A bowl of one depth: the log evidence for it, and the belief about (m, c), its bottom and level.
 
-    chances: Array
-    means: Array
-    roots: Array
+    The precision is D + V^T V / v with D diagonal and a row of V for each value, so nothing of size p by p is needed.
+    """
+
+    score: float
+    mean: Array  # (p + 1,)
+    diagonal: Array  # D, (p + 1,)
+    rows: Array  # V, (n, p + 1)
+    variance: float  # v
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        """Return a draw of (m, c): one from D^-1, corrected by what the values would have made of it."""
+        free = rng.standard_normal(len(self.mean)) / np.sqrt(self.diagonal)
+        seen = self.rows @ free + np.sqrt(self.variance) * rng.standard_normal(len(self.rows))
+        scaled = self.rows / self.diagonal
+        inner = self.rows @ scaled.T + self.variance * np.eye(len(self.rows))
+        return np.asarray(self.mean + free - scaled.T @ np.linalg.solve(inner, seen))
+
+
+@dataclass(frozen=True)
+class Bowls:
+    """Bowls of several depths."""
+
+    each: tuple[Bowl, ...]
 
     def bottom(self, rng: np.random.Generator) -> Array:
         """Return where the bottom may be, (p,), one draw from the belief."""
-        k = int(rng.choice(len(self.chances), p=self.chances))
-        return np.asarray(self.means[k] + self.roots[k] @ rng.standard_normal(self.means.shape[1]))
+        scores = np.array([bowl.score for bowl in self.each])
+        chances = np.exp(scores - scores.max())
+        chosen = self.each[int(rng.choice(len(self.each), p=chances / chances.sum()))]
+        return chosen.draw(rng)[:-1]
 
 
 def fit_bowls(x: Array, y: Array, slopes: Array) -> Bowls:
     """Return the bowls through values y (n,), standardised, and slopes (n, p), NaN where there is none, at x (n, p)."""
     kept = spread_out(x)
     x, y, slopes = x[kept], y[kept], slopes[kept]
-    found = [_fit(x, y, slopes, depth / x.shape[1]) for depth in DEPTHS]
-    scores = np.array([score for score, _, _ in found])
-    chances = np.exp(scores - scores.max())
-    return Bowls(chances / chances.sum(), np.array([m for _, m, _ in found]), np.array([r for _, _, r in found]))
+    return Bowls(tuple(_fit(x, y, slopes, depth / x.shape[1]) for depth in DEPTHS))
 
 
-def _fit(x: Array, y: Array, slopes: Array, a: float) -> tuple[float, Array, Array]:
-    """Return the log evidence of a depth, and the bottom's mean and covariance root.
-
-    y - a x.x = c - 2 a x.m and slope - 2 a x = -2 a m: linear in (m, c).
-    """
+def _fit(x: Array, y: Array, slopes: Array, a: float) -> Bowl:
+    """Return the bowl of a depth: y - a x.x = c - 2 a x.m and slope - 2 a x = -2 a m are linear in (m, c)."""
     n, p = x.shape
-    points, columns = np.nonzero(np.isfinite(slopes))
-    rest = [y - a * np.sum(x * x, axis=1), slopes[points, columns] - 2 * a * x[points, columns]]
-    values = np.column_stack([-2 * a * x, np.ones(n)])
-    counts = np.bincount(columns, minlength=p)
-    grams = [values.T @ values, np.diag(np.append(4 * a**2 * counts, 0.0))]
-    sums = np.append(-2 * a * np.bincount(columns, weights=rest[1], minlength=p), 0.0)
-    moments = [values.T @ rest[0], sums]
+    told = np.isfinite(slopes)
+    counts = np.append(told.sum(axis=0), 0.0)
+    rest = y - a * np.sum(x * x, axis=1)
+    left = np.where(told, slopes - 2 * a * x, 0.0)
+    sums, total, size = np.append(left.sum(axis=0), 0.0), float(np.sum(left * left)), int(told.sum())
+    rows = np.column_stack([-2 * a * x, np.ones(n)])
     prior = np.append(np.full(p, REACH**-2.0), 1e-2)
-    sizes = [n, len(points)]
-    variances = [max(float(np.mean(each**2)), 1e-10) if len(each) else 1.0 for each in rest]
+    values, steep = max(float(np.mean(rest**2)), LEAST), max(total / max(size, 1), LEAST)  # variances of the ripples
     for last in [*[False] * ROUNDS, True]:
-        precision = np.diag(prior) + sum(gram / v for gram, v in zip(grams, variances, strict=True))
-        moment = sum(m / v for m, v in zip(moments, variances, strict=True))
-        root = np.linalg.cholesky(precision)
-        mean = np.linalg.solve(precision, moment)
+        diagonal = prior + 4 * a**2 * counts / steep
+        moment = rows.T @ rest / values - 2 * a * sums / steep
+        scaled = rows / diagonal
+        inner = rows @ scaled.T + values * np.eye(n)
+        solved = np.linalg.solve(inner, scaled)
+        mean = moment / diagonal - solved.T @ (rows @ (moment / diagonal))
         if last:
             break
-        covariance = np.linalg.inv(precision)
-        for k in range(2):
-            if sizes[k]:
-                left = rest[k] @ rest[k] - 2 * moments[k] @ mean + mean @ grams[k] @ mean
-                left += np.sum(covariance * grams[k])
-                variances[k] = max(float(left) / sizes[k], 1e-10)
-    fit = sum(float(each @ each) / v + len(each) * np.log(v) for each, v in zip(rest, variances, strict=True))
-    score = -0.5 * fit + 0.5 * float(moment @ mean) - float(np.log(np.diagonal(root)).sum())
-    inverse = np.linalg.inv(root).T  # precision^-1 = inverse inverse^T
-    return score, mean[:p], np.linalg.cholesky((inverse @ inverse.T)[:p, :p])
+        spread = 1 / diagonal - np.sum(scaled * solved, axis=0)  # variances of (m, c)
+        missed = rest - rows @ mean
+        share = n - values * float(np.trace(np.linalg.inv(inner)))  # how many values the bowl itself takes up
+        values = max((float(missed @ missed) + values * share) / n, LEAST)
+        if size:
+            misfit = total + 4 * a * float(sums @ mean) + 4 * a**2 * float(counts @ (mean**2 + spread))
+            steep = max(misfit / size, LEAST)
+    _, log_inner = np.linalg.slogdet(inner)
+    fit = float(rest @ rest) / values + total / steep + size * np.log(steep) - float(moment @ mean)
+    score = -0.5 * (fit + log_inner + float(np.log(diagonal / prior).sum()))
+    return Bowl(score, mean, diagonal, rows, values)
 
 
 def spread_out(x: Array) -> NDArray[np.intp]:
-    """Return the points that are apart from all before them."""
+    """Return the points that are apart from all before them, at most ``MOST`` of them, evenly chosen."""
     kept: list[int] = []
     for i in range(len(x)):
         if not kept or np.abs(x[kept] - x[i]).max(axis=1).min() > APART:
             kept.append(i)
-    return np.array(kept)
+    return np.array(kept)[np.unique(np.linspace(0, len(kept) - 1, min(MOST, len(kept))).astype(np.intp))]

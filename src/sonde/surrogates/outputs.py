@@ -35,8 +35,11 @@ class Scale:
     deviation: float
 
     @classmethod
-    def of(cls, values: Array, kappa: float | None = None) -> Scale:
-        """Return the scale that standardises ``values``, in the logarithm where there is a ``kappa``."""
+    def of(cls, values: Array, kappa: float | None = None, *, least: float = 0.0) -> Scale:
+        """Return the scale that standardises ``values``, in the logarithm where there is a ``kappa``.
+
+        ``least`` is the least deviation, where values that are much alike are known to differ elsewhere.
+        """
         centre = 2 * float(np.median(values / 2))
         reach = float(
             np.max(np.abs(values / 4 - centre / 4))
@@ -49,7 +52,7 @@ class Scale:
             gap = float(np.median(units)) - lowest or float(units.mean()) - lowest
             floor = lowest - kappa * (gap or 1.0)
             units = np.log(units - floor)
-        deviation = float(units.std())
+        deviation = max(float(units.std()), min(least / plain.range, 1e9))
         return cls(centre, plain.range, floor, float(units.mean()), deviation if deviation > 1e-100 else 1.0)
 
     def _units(self, values: Array) -> Array:

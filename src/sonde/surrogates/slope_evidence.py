@@ -59,7 +59,33 @@ def log_evidence(covariance: SlopeCovariance, sites: Sites, y: Array, told: Arra
     own = np.diagonal(weights)
     gradient[size + 1] = 0.5 * covariance.noise * float(own[:n].sum())
     gradient[-1] = 0.5 * float(noise[n:] @ own[n:])
+    if covariance.hidden:
+        more, slope = _hidden_evidence(covariance, sites.x, float(noise[n]) if len(noise) > n else 0.0)
+        value, gradient = value + more, gradient + slope
     return float(value), gradient
+
+
+def _hidden_evidence(covariance: SlopeCovariance, x: Array, noise: float) -> tuple[float, Array]:
+    """Return what slopes of zero along the hidden axes add: -1/2 log |2 pi (K_c + noise)| for each."""
+    size, n = covariance.size, len(x)
+    square = float(covariance.roots[0]) ** 2
+    _, first, second = covariance.isotropic(x, x, 2)
+    trend = np.zeros((n, n)) if covariance.trend is None else covariance.trend.hidden_slopes(x)
+    process = -2 * first * square
+    factor = factorise(process + trend + noise * np.eye(n))
+    inverse, _ = lapack.dpotri(factor, lower=1)
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    z = x * covariance.roots
+    squares = np.maximum(np.sum(z * z, axis=1)[:, None] + np.sum(z * z, axis=1) - 2 * z @ z.T, 0.0)
+    gradient = np.zeros(len(covariance.theta))
+    # d / d log l of -2 s f'(r.r) / l^2: its units, and r.r, which changes by -2 r.r
+    gradient[0] = np.vdot(inverse, -2 * process + 4 * second * square * squares)
+    gradient[size] = np.vdot(inverse, process)
+    gradient[-1] = noise * np.trace(inverse)
+    if covariance.quadratic:
+        gradient[size + 2] = np.vdot(inverse, trend)
+    value = -np.log(np.diagonal(factor)).sum() - 0.5 * n * LOG_2PI
+    return covariance.hidden * float(value), -0.5 * covariance.hidden * gradient
 
 
 class _Entries:

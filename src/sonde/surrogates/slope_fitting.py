@@ -5,9 +5,10 @@ one before ended; what the model is made of, the output scale and the trend (see
 the kernel "Q" of Ament & Gomes 2022, section 4.3), is chosen there by evidence. Fits are to as many points as make a
 matrix of ``FITTED`` rows; forms are compared on fewer still. Curvatures are not fitted to.
 
-``fit_near`` is for a few points around the best one, at every step: one lengthscale for all parameters, and no noise
-unless it is asked for. Among points that are farther apart than the ripples of a function, noise explains everything,
-and a search that believes it does not follow the slope that it is shown.
+``fit_near`` is for a few points around the best one, at every step: one lengthscale for all parameters, values in units
+of what slopes say they change by, which may be much more than they differ, and no noise unless it is asked for. Among
+points that are farther apart than the ripples of a function, noise explains everything, and a search that believes it
+does not follow the slope that it is shown.
 
 Every climb has a start of its own from the slopes: Var(df / dx_c) = -2 f'(0) s / l_c^2, so their mean squares tell the
 lengthscales. A climb from smooth functions alone ends where rough ones are taken for noise.
@@ -27,7 +28,7 @@ from scipy.optimize import minimize
 
 from sonde.surrogates.chain import checkpoint
 from sonde.surrogates.fitting import first_guess
-from sonde.surrogates.outputs import KAPPAS, Scale
+from sonde.surrogates.outputs import KAPPAS, LARGEST, Scale
 from sonde.surrogates.priors import Prior, default_prior
 from sonde.surrogates.profiles import PROFILES
 from sonde.surrogates.sites import Sites
@@ -84,6 +85,13 @@ class Seen(NamedTuple):
         return self.rows(np.unique(np.linspace(0, len(self.values) - 1, count).astype(np.intp)))
 
     @property
+    def reach(self) -> float:
+        """How much values change over the distance between these points, as their slopes say."""
+        slopes = np.sqrt(np.nansum((self.gradients / 4) ** 2, axis=1))
+        apart = np.sqrt(np.mean(np.sum((self.x - self.x.mean(axis=0)) ** 2, axis=1)))
+        return min(4 * float(np.median(slopes) * apart), LARGEST)
+
+    @property
     def width(self) -> float:
         """How many rows of a matrix a point has, on average: its value and its slopes."""
         return 1 + float(np.isfinite(self.gradients).sum()) / len(self.values)
@@ -102,7 +110,7 @@ class Observed(NamedTuple):
     power: Array
 
 
-def observed(seen: Seen, scale: Scale, *, curvatures: bool = False) -> Observed:
+def observed(seen: Seen, scale: Scale, *, curvatures: bool = False, hidden: int = 0) -> Observed:
     """Return values, slopes and, where they are asked for, curvatures on the model's scale."""
     slope = scale.slope(seen.values)[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -110,6 +118,9 @@ def observed(seen: Seen, scale: Scale, *, curvatures: bool = False) -> Observed:
         usable = np.abs(slopes) < STEEP  # not of NaN
     squares = np.sum(np.square(slopes, where=usable, out=np.zeros_like(slopes)), axis=0)
     power = np.maximum(squares / np.maximum(usable.sum(axis=0), 1), 1e-12)
+    if hidden:  # turned axes have no units of their own
+        told = usable.any(axis=1).sum() * (usable.shape[1] - 1 + hidden)
+        power = np.full_like(power, max(float(squares.sum()) / max(int(told), 1), 1e-12))
     bends, bent = np.empty((3, 0), dtype=np.intp), np.empty(0)
     if curvatures and seen.hessians is not None:
         bends, bent = _curvatures(seen.hessians, slope, slopes, scale.bend, usable)
@@ -139,6 +150,7 @@ class SlopeFit:
     covariance: SlopeCovariance
     kappa: float | None
     score: float
+    least: float = 0.0  # deviation of the output scale
 
     @property
     def form(self) -> Form:
@@ -147,9 +159,9 @@ class SlopeFit:
 
     def posterior(self, seen: Seen) -> tuple[Scale, SlopePosterior]:
         """Return the output scale of some results, and the belief after them."""
-        scale = Scale.of(seen.values, self.kappa)
+        scale = Scale.of(seen.values, self.kappa, least=self.least)
         smooth = PROFILES[self.covariance.profile].smooth
-        data = observed(seen, scale, curvatures=smooth > 1)
+        data = observed(seen, scale, curvatures=smooth > 1, hidden=self.covariance.hidden)
         noise = noise_of(self.covariance, data.sites, data.told, data.power)
         return scale, SlopePosterior.after(self.covariance, data.sites, data.y, noise)
 
@@ -163,11 +175,13 @@ class _Climber:
     profile: str
     shared: bool = False  # one lengthscale for all parameters
     exact: bool = False  # no noise
+    hidden: int = 0  # axes along which all slopes are zero, see ``span``
+    least: float = 0.0  # deviation of the output scale
 
     def climb(self, form: Form, start: SlopeCovariance | None = None, *, iterations: int) -> SlopeFit:
         """Return one form's fit, from ``start``; None starts from what the slopes tell."""
-        scale = Scale.of(self.seen.values, form.kappa)
-        data = observed(self.seen, scale)
+        scale = Scale.of(self.seen.values, form.kappa, least=self.least)
+        data = observed(self.seen, scale, hidden=self.hidden)
         trended = form.trend is not None
         prior = self._prior(trended)
         size = int(self.groups[-1]) + 1
@@ -175,7 +189,7 @@ class _Climber:
 
         def at(few: Array) -> SlopeCovariance:
             theta = np.concatenate([np.full(free, few[0]), few[1:]])
-            return SlopeCovariance(self.groups, theta, trended, self.profile, form.trend or "quadratic")
+            return SlopeCovariance(self.groups, theta, trended, self.profile, form.trend or "quadratic", self.hidden)
 
         def loss(few: Array) -> tuple[float, Array]:
             covariance = at(few)
@@ -192,11 +206,15 @@ class _Climber:
         )  # fmt: skip
         # a logarithm of the values changes the units of each value and of each slope
         jacobian = float(np.log(np.abs(scale.slope(self.seen.values)))[data.sites.points].sum())
-        return SlopeFit(at(np.asarray(found.x)), form.kappa, jacobian - float(found.fun))
+        return SlopeFit(at(np.asarray(found.x)), form.kappa, jacobian - float(found.fun), self.least)
 
     def _prior(self, trended: bool) -> Prior:
         size = int(self.groups[-1]) + 1
         prior = default_prior(size, quadratic=trended, slopes=True)
+        if self.hidden:
+            location = prior.location.copy()
+            location[:size] += 0.5 * np.log(self.hidden + len(self.groups) - 1)
+            prior = replace(prior, location=location)
         if not self.exact:
             return prior
         high = prior.high.copy()
@@ -225,9 +243,11 @@ def smooth_start(groups: Groups, profile: str) -> SlopeCovariance:
     return SlopeCovariance(groups, np.append(first_guess(groups), np.log(1e-4)), False, profile)
 
 
-def fit_near(groups: Groups, seen: Seen, profile: str, shapes: tuple[str | None, ...], *, exact: bool) -> SlopeFit:
+def fit_near(
+    groups: Groups, seen: Seen, profile: str, shapes: tuple[str | None, ...], *, exact: bool, hidden: int = 0
+) -> SlopeFit:
     """Return the best fit to a few points: of every trend from rough functions, without one also from smooth ones."""
-    climber = _Climber(groups, seen, profile, shared=True, exact=exact)
+    climber = _Climber(groups, seen, profile, shared=True, exact=exact, hidden=hidden, least=seen.reach)
     fits = [climber.climb(Form(None, shape), iterations=12) for shape in shapes]
     fits.append(climber.climb(Form(None, shapes[0]), smooth_start(groups, profile), iterations=12))
     return max(fits, key=_score)

@@ -40,6 +40,12 @@ class SlopeCovariance(Covariance):
 
     profile: str = "matern52"
     shape: str = "quadratic"  # of the trend, where there is one
+    hidden: int = 0  # axes along which all slopes are zero, see ``span``
+
+    @property
+    def rho(self) -> float:
+        """What x.y is divided by, the hidden axes counted in."""
+        return 0.25 * (len(self.groups) - bool(self.hidden) + self.hidden)
 
     @property
     def slope_noise(self) -> float:
@@ -94,6 +100,11 @@ class SlopeCovariance(Covariance):
         squares -= 2 * (a @ b.swapaxes(-1, -2))
         derivatives = PROFILES[self.profile].derivatives(np.maximum(squares, 0.0, out=squares), order)
         return [self.scale * each for each in derivatives]
+
+    def hidden_slopes(self, x: Array) -> Array:
+        """Return d k / d(x.y) of all pairs of x (n, p): the covariance of slopes along one hidden axis, (n, n)."""
+        first = -2 * self.isotropic(x, x, 1)[1] * float(self.roots[0]) ** 2
+        return first if self.trend is None else first + self.trend.hidden_slopes(x)
 
     def in_x(self, block: Array, left: Seen, right: Seen) -> Array:
         """Return derivatives in x from those in z: each brings a factor 1 / lengthscale of its column."""

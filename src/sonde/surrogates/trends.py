@@ -47,6 +47,10 @@ class Trend(Protocol):
         """Return sum_j weights_ij dk / dx_i, (m, p), of values at x (m, p) with what is seen at sites."""
         ...
 
+    def hidden_slopes(self, x: Array) -> Array:
+        """Return the covariance (n, n) of slopes along an axis on which all of x (n, p) are zero."""
+        ...
+
 
 @dataclass(frozen=True)
 class Quadratic:
@@ -85,6 +89,10 @@ class Quadratic:
             bends = (2 * b / rho**2) * weights[:, sites.bend_entries]
             pulled += (bends * x[:, e]) @ one_hot(c, x.shape[1]) + (bends * x[:, c]) @ one_hot(e, x.shape[1])
         return pulled
+
+    def hidden_slopes(self, x: Array) -> Array:
+        """Return d k / d(x.y)."""
+        return (2 * self.b / self.rho) * self._u(x, x)
 
     def _u(self, x: Array, y: Array) -> Array:
         return np.asarray(x @ y.swapaxes(-1, -2) / self.rho + 1)
@@ -141,6 +149,10 @@ class Bowl:
     def pull_sites(self, x: Array, sites: Sites, weights: Array) -> Array:
         """Return the slopes in x."""
         return self._pull(x, weights @ self._seen(sites))
+
+    def hidden_slopes(self, x: Array) -> Array:
+        """Return d k / d(x.y), which is the linear part's."""
+        return np.full((len(x), len(x)), self.b / self.rho)
 
     def _features(self, x: Array) -> Array:
         return np.concatenate([x / np.sqrt(self.rho), np.sum(x * x, axis=-1, keepdims=True) / self.rho], axis=-1)
