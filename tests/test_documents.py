@@ -73,6 +73,13 @@ def test_the_gradients_of_the_docs_come_out() -> None:
     assert namespace["loss"]({"x": 2.0, "rate": 0.01, "layers": 1, "kind": "hard"}).gradient["x"] == 8.0
 
 
+def test_the_rippled_function_of_the_docs_goes_down() -> None:
+    namespace: dict[str, Any] = {}
+    exec(blocks("docs/fobo.md")[0], namespace)
+    assert namespace["result"].best_value < 60  # a mean value is 110
+    assert "fobo" in namespace["result"].study.explain()
+
+
 def test_links_of_the_readme_lead_somewhere() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     for page in pages:
