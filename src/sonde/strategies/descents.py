@@ -90,7 +90,8 @@ def _owner(results: Results, descents: list[Descent], i: int) -> Descent | None:
 
 
 def _step(results: Results, here: Descent, i: int) -> None:
-    gained = results.values[here.best] / 4 - results.values[i] / 4
+    # no gain where nothing works; in quarters, as the difference of huge numbers is infinite
+    gained = results.values[here.best] / 4 - results.values[i] / 4 if np.isfinite(results.values[i]) else -np.inf
     success = gained > GAIN * results.spread(i + 1) / 4
     here.successes, here.failures = (here.successes + 1, 0) if success else (0, here.failures + 1)
     here.stalled = 0 if success else here.stalled + 1

@@ -5,9 +5,10 @@ points are near enough the slopes tell themselves: a pair is *telling* where bot
 Farther apart nothing can be told, as a rippled function looks as one whose slopes are wrong.
 
 Slopes are false where telling pairs, the nearest first, agree on a factor between what values do and what slopes say
-that is not 1, such as -1 (the other sign) or 1000 (other units), or where values change much less than slopes say.
-Values that change *more* may be noisy, which is no fault of the slopes; and flat places are not asked, where slopes may
-be noise. A single gradient is false where it contradicts its neighbours' values and the neighbours' own slopes do not.
+that is not 1, such as -1 (the other sign) or 1000 (other units), or where values of the nearest of neighbours change
+much less than slopes say: farther apart that is what ripples do. Values that change *more* may be noisy, which is no
+fault of the slopes; and flat places are not asked, where slopes may be noise. A single gradient is false where it
+contradicts the values of three neighbours whose own slopes foretell them well.
 """
 
 from __future__ import annotations
@@ -20,14 +21,17 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-REACH = 0.1  # farther apart than this in any coordinate are no neighbours
+REACH = 0.05  # farther apart than this in any coordinate are no neighbours
+NEAREST = 0.005  # and closer than this are the nearest of neighbours
 AGREEING = 0.25  # the ends of a telling pair foretell changes that differ by less than this share of them
 PAIRS, ENOUGH = 12, 5  # how many telling pairs are asked, and how many must be there
 RIGHT = 2.0  # a factor from 1 / 2 to 2 is right
 MOST = 0.75  # of the pairs must speak against the slopes
-NEIGHBOURS = 3  # of a single gradient
-CLEAR = 0.1  # a change that is foretold to within this share is foretold; to the other side of 1 - this, it is not
+NEIGHBOURS = 4  # at most, that are asked about a single gradient
+WITNESSES = 3  # at least
+WELL, BADLY = 0.03, 0.9  # how far a change misses that is foretold well, and badly
 ROUNDING = 1e-10  # of the values: smaller changes are rounding
+HUGE = 1e100  # beyond is not told: its square overflows
 FLAT = 0.4  # of the steep gradients' length: less along a pair is flat
 
 
@@ -46,7 +50,9 @@ def judge(x: Array, values: Array, gradients: Array) -> Verdict:
         return Verdict(none)
     x, scaled = x[told], values[told] / 4
     unit = float(np.max(np.abs(scaled - np.median(scaled)))) or 1.0
-    y, slopes = scaled / unit, gradients[told] / 4 / unit
+    with np.errstate(over="ignore", under="ignore"):
+        y, slopes = scaled / unit, gradients[told] / 4 / unit
+    slopes = np.where(np.abs(slopes) < HUGE, slopes, np.nan)
     pairs = _Pairs.of(x, y, slopes)
     all_false, factor = _common_factor(pairs, ROUNDING * float(np.max(np.abs(y))))
     none[told] = all_false or _lone_liars(pairs, len(told))
@@ -62,6 +68,7 @@ class _Pairs(NamedTuple):
     said: Array  # by the slope of the one
     echoed: Array  # by the slope of the other
     steep: Mask  # whether the slope along the pair is one of the steeper ones
+    distance: Array
 
     @classmethod
     def of(cls, x: Array, y: Array, slopes: Array) -> _Pairs:
@@ -78,7 +85,8 @@ class _Pairs(NamedTuple):
         said, echoed = (np.sum(np.where(steps == 0, 0.0, steps * slopes[end]), axis=1) for end in (one, other))
         steep = np.abs(said + echoed) / 2 >= FLAT * _typical_length(slopes) * np.linalg.norm(steps, axis=1)
         known = np.isfinite(said) & np.isfinite(echoed)
-        return cls(*(column[known] for column in (one, other, y[other] - y[one], said, echoed, steep)))
+        distance = np.abs(steps).max(axis=1, initial=0.0)
+        return cls(*(column[known] for column in (one, other, y[other] - y[one], said, echoed, steep, distance)))
 
 
 def _typical_length(slopes: Array) -> float:
@@ -87,7 +95,7 @@ def _typical_length(slopes: Array) -> float:
 
 
 def _common_factor(pairs: _Pairs, least: float) -> tuple[bool, float | None]:
-    """Return whether telling pairs say that all slopes are wrong, and by which factor, if they agree on one."""
+    """Return whether pairs say that all slopes are wrong, and by which factor, if they agree on one."""
     middle = (pairs.said + pairs.echoed) / 2
     telling = (np.abs(pairs.said - pairs.echoed) < AGREEING * np.abs(middle)) & (np.abs(middle) > least) & pairs.steep
     rows = np.flatnonzero(telling)[:PAIRS]
@@ -98,7 +106,7 @@ def _common_factor(pairs: _Pairs, least: float) -> tuple[bool, float | None]:
         return False, None
     common = float(np.median(factors))
     alike = bool(np.mean(np.abs(factors - common) < 0.5 * abs(common)) >= MOST)
-    small = bool(np.mean(np.abs(factors) < 1 / RIGHT) >= MOST)
+    small = bool(np.mean((np.abs(factors) < 1 / RIGHT) & (pairs.distance[rows] < NEAREST)) >= MOST)
     return alike or small, common if alike else None
 
 
@@ -106,10 +114,10 @@ def _lone_liars(pairs: _Pairs, count: int) -> Mask:
     """Return the points (count,) whose own slopes foretell no neighbour's value while the neighbours' do."""
     wrong, asked = np.zeros(count), np.zeros(count)
     for own, said, opposite in ((pairs.one, pairs.said, pairs.echoed), (pairs.other, pairs.echoed, pairs.said)):
-        sure = _missed(pairs.change, opposite) < CLEAR
+        sure = _missed(pairs.change, opposite) < WELL
         np.add.at(asked, own[sure], 1)
-        np.add.at(wrong, own[sure], _missed(pairs.change, said)[sure] > 1 - CLEAR)
-    return (asked >= 2) & (wrong == asked)
+        np.add.at(wrong, own[sure], _missed(pairs.change, said)[sure] > BADLY)
+    return (asked >= WITNESSES) & (wrong == asked)
 
 
 def _missed(change: Array, said: Array) -> Array:

@@ -5,10 +5,10 @@ one before ended; what the model is made of, the output scale and the trend (see
 the kernel "Q" of Ament & Gomes 2022, section 4.3), is chosen there by evidence. Fits are to as many points as make a
 matrix of ``FITTED`` rows; forms are compared on fewer still. Curvatures are not fitted to.
 
-``fit_near`` is for a few points around the best one, at every step: one lengthscale for all parameters, values in units
-of what slopes say they change by, which may be much more than they differ, and no noise unless it is asked for. Among
-points that are farther apart than the ripples of a function, noise explains everything, and a search that believes it
-does not follow the slope that it is shown.
+``fit_near`` is for a few points around the best one, at every step: one lengthscale for all parameters, and no noise
+unless it is asked for; in a wide space values are in units of what slopes say they change by, which is much more than
+they differ. Among points that are farther apart than the ripples of a function, noise explains everything, and a
+search that believes it does not follow the slope that it is shown.
 
 Every climb has a start of its own from the slopes: Var(df / dx_c) = -2 f'(0) s / l_c^2, so their mean squares tell the
 lengthscales. A climb from smooth functions alone ends where rough ones are taken for noise.
@@ -87,9 +87,12 @@ class Seen(NamedTuple):
     @property
     def reach(self) -> float:
         """How much values change over the distance between these points, as their slopes say."""
-        slopes = np.sqrt(np.nansum((self.gradients / 4) ** 2, axis=1))
+        largest = float(np.nanmax(np.abs(self.gradients), initial=0.0))
+        if not 0 < largest < LARGEST:
+            return 0.0
+        slopes = np.sqrt(np.nansum((self.gradients / largest) ** 2, axis=1))
         apart = np.sqrt(np.mean(np.sum((self.x - self.x.mean(axis=0)) ** 2, axis=1)))
-        return min(4 * float(np.median(slopes) * apart), LARGEST)
+        return min(float(np.median(slopes) * apart), LARGEST / largest) * largest
 
     @property
     def width(self) -> float:
@@ -247,7 +250,9 @@ def fit_near(
     groups: Groups, seen: Seen, profile: str, shapes: tuple[str | None, ...], *, exact: bool, hidden: int = 0
 ) -> SlopeFit:
     """Return the best fit to a few points: of every trend from rough functions, without one also from smooth ones."""
-    climber = _Climber(groups, seen, profile, shared=True, exact=exact, hidden=hidden, least=seen.reach)
+    climber = _Climber(
+        groups, seen, profile, shared=True, exact=exact, hidden=hidden, least=seen.reach if hidden else 0.0
+    )
     fits = [climber.climb(Form(None, shape), iterations=12) for shape in shapes]
     fits.append(climber.climb(Form(None, shapes[0]), smooth_start(groups, profile), iterations=12))
     return max(fits, key=_score)

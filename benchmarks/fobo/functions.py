@@ -1,0 +1,115 @@
+"""The test functions of appendix F with exact gradients, scaled as section 4.3 says.
+
+    u = reach (x - 1/4),    f(x) = raw(u) / top,    x in [-1, 1]^d
+
+The paper does not say how it shifts: here u ranges over [-5/4, 3/4] times the reach of the domain, so that the optimum,
+u = 0, is at 1/4. ``top`` is the highest raw value in that box, so that values fill [0, 1]:
+
+Ackley      at the corner x = -1: there the mean square of u is at its highest and, as u = -12.5, every cosine is -1
+Rastrigin   at the same corner: one coordinate's term is 59.05 at u = -6.4, and at most 50.3 elsewhere
+Griewank    near that corner, by ascent in one coordinate after another (see ``_griewank_top``)
+
+Symbols: u and x (..., d), values (...), gradients (..., d).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Evaluated = tuple[Array, Array]  # values and gradients
+
+OPTIMUM = 0.25
+
+
+@dataclass(frozen=True)
+class Function:
+    """A test function."""
+
+    name: str
+    reach: float  # the domain is [-reach, reach] before it is shifted
+    raw: Callable[[Array], Evaluated]
+    top: Callable[[int], float]
+
+    def __call__(self, x: Array) -> Evaluated:
+        """Return values and gradients at x."""
+        top = self.top(x.shape[-1])
+        value, gradient = self.raw(self.reach * (x - OPTIMUM))
+        return value / top, gradient * (self.reach / top)
+
+
+def griewank(u: Array) -> Evaluated:
+    """Return |u|^2 / 4000 - prod_i cos(u_i / sqrt i) + 1."""
+    roots = np.sqrt(np.arange(1, u.shape[-1] + 1))
+    cosines = np.cos(u / roots)
+    value = np.sum(u * u, axis=-1) / 4000 - np.prod(cosines, axis=-1) + 1
+    return value, u / 2000 + _others(cosines) * np.sin(u / roots) / roots
+
+
+def _others(factors: Array) -> Array:
+    """Return for each factor the product of all others, without dividing by it: it may be 0."""
+    ones = np.ones((*factors.shape[:-1], 1))
+    before = np.cumprod(np.concatenate([ones, factors[..., :-1]], axis=-1), axis=-1)
+    after = np.cumprod(np.concatenate([ones, factors[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
+    return before * after
+
+
+def ackley(u: Array) -> Evaluated:
+    """Return e + a - a exp(-b |u| / sqrt d) - exp(mean of cos c u); at its kink, u = 0, the gradient is given as 0."""
+    a, b, c, d = 20.0, 0.2, 2 * np.pi, u.shape[-1]
+    radius = np.sqrt(np.mean(u * u, axis=-1, keepdims=True))
+    near, wave = a * np.exp(-b * radius), np.exp(np.mean(np.cos(c * u), axis=-1, keepdims=True))
+    outward = np.divide(u, radius, out=np.zeros_like(u), where=radius > 0)
+    value = (a - near) + (np.e - wave)
+    return value[..., 0], (b * near * outward + c * wave * np.sin(c * u)) / d
+
+
+def rastrigin(u: Array) -> Evaluated:
+    """Return the sum of 10 + u^2 - 10 cos(2 pi u)."""
+    value = np.sum(u * u + 20 * np.sin(np.pi * u) ** 2, axis=-1)  # 1 - cos 2t = 2 sin^2 t: exact near 0
+    return value, 2 * u + 20 * np.pi * np.sin(2 * np.pi * u)
+
+
+@lru_cache
+def _griewank_top(d: int) -> float:
+    """Return the highest value in the box [-250, 150]^d.
+
+    A coordinate away from the corner pays up to 1/8 per unit and gains what it turns the product to, at most 2 in all.
+    So each lies within a period of the corner. Coordinates are set to their best one by one, given the others, until
+    nothing changes; from the corner, and from the five places next to it where all cosines are 1 or -1 (as they come,
+    and with one of the first four of another sign). The best of the six.
+    """
+    roots = np.sqrt(np.arange(1, d + 1))
+    corner = np.full(d, -250.0)
+    aligned = -np.floor(250 / (np.pi * roots)) * np.pi * roots
+    starts = [corner, aligned, *(aligned + np.pi * roots * (np.arange(d) == k) for k in range(min(d, 4)))]
+    return max(float(griewank(_ascended(start, roots))[0]) for start in starts)
+
+
+def _ascended(u: Array, roots: Array) -> Array:
+    while True:
+        before = u
+        for i, root in enumerate(roots):
+            rest = float(np.prod(np.cos(np.delete(u, i) / np.delete(roots, i))))
+            places = -250 + 2 * np.pi * root * np.linspace(0, 1, 20_001)
+            best = places[np.argmax(places**2 / 4000 - rest * np.cos(places / root))]
+            u = np.where(np.arange(len(u)) == i, best, u)
+        if np.array_equal(u, before):
+            return u
+
+
+def _at_the_corner(raw: Callable[[Array], Evaluated], reach: float) -> Callable[[int], float]:
+    return lambda d: float(raw(np.full(d, -1.25 * reach))[0])
+
+
+FUNCTIONS = {
+    function.name: function
+    for function in (
+        Function("griewank", 200.0, griewank, _griewank_top),
+        Function("ackley", 10.0, ackley, _at_the_corner(ackley, 10.0)),
+        Function("rastrigin", 5.12, rastrigin, _at_the_corner(rastrigin, 5.12)),
+    )
+}

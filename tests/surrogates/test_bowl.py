@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sonde.surrogates.bowl import APART, REACH, fit_bowls, spread_out
+
+Array = NDArray[np.float64]
+
+
+def bowl_data(
+    count: int, d: int, bottom: Array, *, ripples: float = 0.0, waves: float = 20.0, seed: int = 0
+) -> tuple[Array, Array, Array]:
+    """Points of the centred cube, with values, standardised, and slopes of a bowl with ripples."""
+    x = np.random.default_rng(seed).random((count, d)) - 0.5
+    turn = waves * (x - bottom) + np.arange(d)
+    y = np.sum((x - bottom) ** 2 + ripples * np.cos(turn), axis=1)
+    slopes = 2 * (x - bottom) - ripples * waves * np.sin(turn)
+    return x, (y - y.mean()) / y.std(), slopes / y.std()
+
+
+def draws(x: Array, y: Array, slopes: Array, count: int = 400) -> Array:
+    bowls = fit_bowls(x, y, slopes)
+    return np.array([bowls.bottom(np.random.default_rng([7, i])) for i in range(count)])
+
+
+@pytest.mark.parametrize(("d", "count"), [(1, 3), (2, 3), (4, 4), (10, 6)])
+def test_an_exact_bowl_is_found_from_few_points_with_slopes(d: int, count: int) -> None:
+    bottom = np.linspace(-0.3, 0.2, d)
+    found = draws(*bowl_data(count, d, bottom), count=100)
+    assert np.abs(np.median(found, axis=0) - bottom).max() < 0.05
+
+
+def test_an_exact_bowl_is_found_from_values_alone() -> None:
+    bottom = np.array([0.2, -0.1])
+    x, y, slopes = bowl_data(20, 2, bottom)
+    found = draws(x, y, np.full_like(slopes, np.nan), count=100)
+    assert np.abs(np.median(found, axis=0) - bottom).max() < 0.05
+
+
+def test_slopes_tell_more_than_values_alone() -> None:
+    bottom = np.array([0.2, -0.1, 0.0])
+    x, y, slopes = bowl_data(5, 3, bottom, ripples=0.003)
+    with_slopes, without = draws(x, y, slopes), draws(x, y, np.full_like(slopes, np.nan))
+    assert np.abs(with_slopes - bottom).mean() < 0.5 * np.abs(without - bottom).mean()
+
+
+def test_among_ripples_the_bottom_is_the_surer_the_more_is_seen() -> None:
+    bottom = np.array([0.2, -0.15])
+    errors = [
+        np.mean([np.abs(draws(*bowl_data(n, 2, bottom, ripples=0.05, seed=s), 50) - bottom).mean() for s in range(6)])
+        for n in (4, 16, 80)
+    ]
+    assert errors[0] > 1.3 * errors[1] > 1.3**2 * errors[2]
+    assert errors[2] < 0.12
+
+
+def test_draws_know_how_wrong_they_may_be() -> None:
+    """Over many rippled bowls the truth lies among the draws as often as it should."""
+    inside, d = [], 2
+    for seed in range(30):
+        bottom = REACH * np.random.default_rng([seed, 1]).normal(size=d)
+        found = draws(*bowl_data(12, d, bottom, ripples=0.03, seed=seed), 80)
+        inside += ((found < bottom).mean(axis=0) > 0.1).tolist()
+        inside += ((found < bottom).mean(axis=0) < 0.9).tolist()
+    assert 0.75 < np.mean(inside) <= 1.0
+
+
+def test_without_a_bowl_the_bottom_may_be_anywhere() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.random((30, 3)) - 0.5, rng.normal(size=30)
+    found = draws(x, y, 30 * rng.normal(size=(30, 3)))
+    assert found.std(axis=0) == pytest.approx(np.full(3, REACH), rel=0.35)
+    assert np.abs(found.mean(axis=0)).max() < 0.15
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_one_flat_result_says_nothing_of_where_the_bottom_is(d: int) -> None:
+    x = np.zeros((1, d))
+    found = draws(x, np.zeros(1), np.full((1, d), np.nan))
+    assert found.std(axis=0) == pytest.approx(np.full(d, REACH), rel=0.25)
+    assert np.abs(found.mean(axis=0)).max() < 0.1
+
+
+def test_one_slope_says_on_which_side_the_bottom_is() -> None:
+    found = draws(np.zeros((1, 2)), np.zeros(1), np.array([[3.0, -3.0]]), 2000)
+    assert np.mean(found[:, 0] < 0) > 0.54
+    assert np.mean(found[:, 1] > 0) > 0.54
+
+
+def test_parameters_without_slopes_may_have_their_bottom_anywhere() -> None:
+    x, _, slopes = bowl_data(20, 2, np.array([0.2, 0.2]))
+    slopes[:, 1] = np.nan
+    slopes[::2, 0] = np.nan
+    found = draws(x, np.random.default_rng(0).normal(size=20), slopes)
+    assert np.median(np.abs(found[:, 0] - 0.2)) < 0.5 * np.median(np.abs(found[:, 1]))
+
+
+@pytest.mark.parametrize("shift", [-0.5, 1.0])
+def test_a_shift_of_the_values_does_not_matter(shift: float) -> None:
+    """The level is free, up to a wide prior."""
+    x, y, slopes = bowl_data(12, 2, np.array([0.2, -0.1]), ripples=0.02)
+    np.testing.assert_allclose(draws(x, y + shift, slopes, 50), draws(x, y, slopes, 50), atol=0.05)
+
+
+def test_turning_the_cube_around_turns_the_bottom_around() -> None:
+    x, y, slopes = bowl_data(12, 2, np.array([0.2, -0.1]), ripples=0.02)
+    there, mirrored = draws(x, y, slopes), draws(-x, y, -slopes)
+    np.testing.assert_allclose(mirrored.mean(axis=0), -there.mean(axis=0), atol=0.02)
+
+
+def test_a_cluster_counts_once() -> None:
+    x, y, slopes = bowl_data(10, 2, np.array([0.2, -0.1]), ripples=0.05)
+    crowd = np.repeat(np.arange(10), [50, *[1] * 9])
+    near = x[crowd] + 1e-4 * np.arange(len(crowd))[:, None] * (crowd == 0)[:, None]
+    np.testing.assert_allclose(draws(near, y[crowd], slopes[crowd], 50), draws(x, y, slopes, 50), atol=1e-6)
+
+
+def test_points_that_are_apart_are_kept_in_order() -> None:
+    x = np.array([[0.0, 0.0], [0.05, 0.05], [0.0, 1.01 * APART], [0.0, 0.5], [0.02, 0.51]])
+    assert spread_out(x).tolist() == [0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("y", "slopes"),
+    [
+        (np.zeros(6), np.zeros((6, 2))),
+        (np.zeros(6), np.full((6, 2), 1e150)),
+        (np.array([1e6, 0, 0, 0, 0, 0]), np.full((6, 2), -1e9)),
+        (np.linspace(-1, 1, 6), np.full((6, 2), 1e-300)),
+    ],
+)
+def test_odd_numbers_leave_the_bottom_finite(y: Array, slopes: Array) -> None:
+    x = np.random.default_rng(0).random((6, 2)) - 0.5
+    assert np.isfinite(draws(x, y, slopes, 20)).all()
+
+
+def test_the_same_generator_draws_the_same() -> None:
+    data = bowl_data(8, 3, np.zeros(3), ripples=0.02)
+    one, other = (fit_bowls(*data).bottom(np.random.default_rng(3)) for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+    assert np.abs(fit_bowls(*data).bottom(np.random.default_rng(4)) - one).max() > 0
