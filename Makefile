@@ -11,7 +11,7 @@ demo: $(VENV)/demo.stamp  ## tune a scikit-learn model; run again to resume
 	$(BIN)/python examples/demo.py
 
 test: lint  ## lint, types, all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff format --check .
