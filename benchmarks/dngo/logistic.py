@@ -9,22 +9,19 @@ epoch, and what an epoch that is not finished does cannot be seen: so epochs are
 asked before each whether it will reach its end. HPOlib classifies with NaN weights too, at an error of 90 percent or
 so; here that is no validation, and nothing can follow.
 
-One compiled function serves all settings of a *width*: a batch is a slice of so many rows, of which those that are too
-many get no weight. Widths are 32, 48, 64, 96, ..., 2048: few to compile, and at most half as much again to multiply.
-The pixels stay bytes until they are used, as the time goes into reading them.
+An epoch is one compiled function over blocks of at most 100 rows: a block stays in the cache between the product that
+classifies it and the product that learns from it, and OpenBLAS is at its best with small matrices. Pixels stay bytes
+until they are used, and those that no row of the training uses are left out: their weights would stay zero.
 
-Legend: m rows, 784 pixels; W (10, 784), b (10,); weights stand first so that products run along the rows as stored.
+Legend: m rows, p pixels; weights (10, p), bias (10,).
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from numba import njit
 
 from benchmarks.arena.problems import Variable
 
@@ -34,97 +31,124 @@ RANGES = (  # lrate, l2_reg, batchsize, n_epochs
     Variable("int", 20, 2000),
     Variable("int", 5, 2000),
 )
-WIDTHS = tuple(sorted({base << power for base in (32, 48) for power in range(7)} - {48 << 6}))
 PATIENCE, PATIENCE_INCREASE, IMPROVEMENT = 5000, 2, 0.995
-CLASSES = 10
+CLASSES, BLOCK = 10, 100
 
-_dot = partial(jnp.matmul, precision=lax.Precision.HIGHEST)  # a GPU would round to ten bits
+f32 = np.float32
+_sums = {"reassoc", "contract"}  # of the liberties with floats only these: NaN and inf must stay what they are
 
 
 class Images(NamedTuple):
     """Rows of pixels, as bytes, and their classes."""
 
-    pixels: Array  # (m, 784)
-    classes: Array  # (m,)
-
-
-class Progress(NamedTuple):
-    """Where training stands after some epochs."""
-
-    weights: Array
-    bias: Array
-    epoch: Array
-    patience: Array
-    best: Array  # the least share of validation rows that were wrong; inf while there is none
+    pixels: np.ndarray  # (m, p)
+    classes: np.ndarray  # (m,)
 
 
 def error(file: Path) -> Callable[[Sequence[float]], float]:
     """Return the objective; inf says that training diverged before its first validation."""
     with np.load(file) as arrays:
-        pixels, classes = arrays["x_train"].reshape(-1, 784), arrays["y_train"]
-    training, validation = images(pixels[:50000], classes[:50000]), images(pixels[50000:], classes[50000:])
+        pixels, classes = arrays["x_train"].reshape(-1, 784), arrays["y_train"].astype(np.int64)
+    pixels = np.ascontiguousarray(pixels[:, pixels[:50000].any(0)])
+    training, validation = Images(pixels[:50000], classes[:50000]), Images(pixels[50000:], classes[50000:])
 
     def evaluate(x: Sequence[float]) -> float:
         lrate, l2_reg, size, epochs = x
-        share = float(train(training, validation, lrate, l2_reg, int(size), int(epochs)).best)
-        return 100 * round(share, 7)  # what float32 knows
+        return 100 * round(train(training, validation, lrate, l2_reg, int(size), int(epochs)), 7)
 
     return evaluate
 
 
-def images(pixels: np.ndarray, classes: np.ndarray) -> Images:
-    """Put rows on the device."""
-    return Images(jnp.asarray(pixels, jnp.uint8), jnp.asarray(classes, jnp.int32))
-
-
-def train(training: Images, validation: Images, lrate: float, l2_reg: float, size: int, epochs: int) -> Progress:
-    """Train with batches of a size for some epochs at most."""
-    width = next(width for width in WIDTHS if width >= size)
-    numbers = np.float32(lrate), np.float32(l2_reg), np.int32(size), np.int32(epochs)
-    trained: Progress = _train(training, validation, *numbers, width=width)
-    return trained
-
-
-@partial(jax.jit, static_argnames="width")
-def _train(
-    training: Images, validation: Images, lrate: Array, l2_reg: Array, size: Array, epochs: Array, *, width: int
-) -> Progress:
+def train(training: Images, validation: Images, lrate: float, l2_reg: float, size: int, epochs: int) -> float:
+    """Train with batches of a size for some epochs at most; return the least share of the validation that was wrong."""
     batches = len(training.classes) // size
-    padded = Images(*(jnp.pad(rows, [(0, width)] + [(0, 0)] * (rows.ndim - 1)) for rows in training))
-    share = jnp.where(jnp.arange(width) < size, lrate / size, 0)
-
-    def step(batch: Array, model: tuple[Array, Array]) -> tuple[Array, Array]:
-        weights, bias = model
-        pixels, classes = (lax.dynamic_slice_in_dim(rows, batch * size, width) for rows in padded)
-        x = _floats(pixels)
-        truth = classes == jnp.arange(CLASSES)[:, None]
-        slope = share * (jax.nn.softmax(_dot(weights, x.T) + bias[:, None], axis=0) - truth)
-        return (1 - 2 * lrate * l2_reg) * weights - _dot(slope, x), bias - slope.sum(1)
-
-    def follow(state: Progress) -> Progress:
-        weights, bias = lax.fori_loop(0, batches, step, (state.weights, state.bias))
-        epoch = state.epoch + 1
-        last = (epoch + 1) * batches - 1
-        wrong = jnp.where(jnp.isfinite(weights).all(), _wrong(weights, bias, validation, size), jnp.inf)
-        longer = jnp.where(wrong < IMPROVEMENT * state.best, PATIENCE_INCREASE * last, 0)
-        return Progress(weights, bias, epoch, jnp.maximum(state.patience, longer), jnp.fmin(state.best, wrong))
-
-    def goes_on(state: Progress) -> Array:
-        reached = (state.epoch + 2) * batches - 2  # the last iteration that could stop the next epoch short of its end
-        return (state.epoch < epochs) & (state.patience > reached) & jnp.isfinite(state.weights).all()
-
-    zeros = jnp.zeros((CLASSES, training.pixels.shape[1]), jnp.float32)
-    start = Progress(zeros, zeros[:, 0], jnp.int32(0), jnp.int32(PATIENCE), jnp.float32(jnp.inf))
-    return lax.while_loop(goes_on, follow, start)
+    weights, bias = np.zeros((CLASSES, training.pixels.shape[1]), f32), np.zeros(CLASSES, f32)
+    patience, best = PATIENCE, np.inf
+    for epoch in range(1, epochs + 1):
+        if patience <= (epoch + 1) * batches - 2:  # the last iteration that could stop this epoch short of its end
+            break
+        _follow(*training, weights, bias, f32(lrate), f32(l2_reg), size)
+        if not np.isfinite(weights).all():
+            break
+        wrong = _wrong(*validation, weights, bias, size)
+        if wrong < IMPROVEMENT * best:
+            patience = max(patience, PATIENCE_INCREASE * ((epoch + 1) * batches - 1))
+        best = min(best, wrong)
+    return best
 
 
-def _wrong(weights: Array, bias: Array, validation: Images, size: Array) -> Array:
+@njit
+def _follow(
+    pixels: np.ndarray, classes: np.ndarray, weights: np.ndarray, bias: np.ndarray, lrate: f32, l2_reg: f32, size: int
+) -> None:
+    """Step once for every whole batch."""
+    x, scores, total, part = _room(weights)
+    bias_total = np.empty_like(bias)
+    decay, rate = f32(1) - f32(2) * lrate * l2_reg, lrate / f32(size)
+    for first in range(0, len(classes) // size * size, size):
+        total[:], bias_total[:] = 0, 0
+        for start in range(first, first + size, BLOCK):
+            m = min(BLOCK, first + size - start)
+            rows, slopes = x[:m], scores[: CLASSES * m].reshape(CLASSES, m)
+            _classify(pixels[start : start + m], weights, rows, slopes)
+            _slopes(slopes, bias, classes[start : start + m], bias_total)
+            np.dot(slopes, rows, part)
+            total += part
+        _step(weights, total, decay, rate)
+        _step(bias.reshape(-1, 1), bias_total.reshape(-1, 1), f32(1), rate)
+
+
+@njit
+def _wrong(pixels: np.ndarray, classes: np.ndarray, weights: np.ndarray, bias: np.ndarray, size: int) -> float:
     """Return the share of rows in whole batches whose class is missed."""
-    rows = len(validation.classes)
-    used = rows // size * size
-    missed = jnp.argmax(_dot(weights, _floats(validation.pixels).T) + bias[:, None], axis=0) != validation.classes
-    return jnp.sum(missed & (jnp.arange(rows) < used), dtype=jnp.float32) / used
+    x, room, _, _ = _room(weights)
+    used, missed = len(classes) // size * size, 0
+    for start in range(0, used, BLOCK):
+        m = min(BLOCK, used - start)
+        scores = room[: CLASSES * m].reshape(CLASSES, m)
+        _classify(pixels[start : start + m], weights, x[:m], scores)
+        for row in range(m):
+            missed += np.argmax(scores[:, row] + bias) != classes[start + row]
+    return missed / used
 
 
-def _floats(pixels: Array) -> Array:
-    return pixels.astype(jnp.float32) / 256
+@njit
+def _room(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return a block's rows, its scores, and two gradients."""
+    x = np.empty((BLOCK, weights.shape[1]), weights.dtype)
+    return x, np.empty(CLASSES * BLOCK, weights.dtype), np.empty_like(weights), np.empty_like(weights)
+
+
+@njit(fastmath=_sums)
+def _classify(pixels: np.ndarray, weights: np.ndarray, x: np.ndarray, scores: np.ndarray) -> None:
+    """Put the pixels into x, as floats, and their products with the weights into scores."""
+    for row in range(pixels.shape[0]):
+        for pixel in range(pixels.shape[1]):
+            x[row, pixel] = f32(pixels[row, pixel]) / f32(256)
+    np.dot(weights, x.T, scores)
+
+
+@njit(fastmath=_sums)
+def _slopes(scores: np.ndarray, bias: np.ndarray, classes: np.ndarray, bias_total: np.ndarray) -> None:
+    """Turn scores into probabilities less the truth, and add them up for the bias."""
+    for row in range(scores.shape[1]):
+        top = scores[0, row] + bias[0]
+        for c in range(CLASSES):
+            scores[c, row] += bias[c]
+            top = max(top, scores[c, row])
+        mass = f32(0)
+        for c in range(CLASSES):
+            scores[c, row] = np.exp(scores[c, row] - top)
+            mass += scores[c, row]
+        for c in range(CLASSES):
+            scores[c, row] /= mass
+        scores[classes[row], row] -= f32(1)
+        for c in range(CLASSES):
+            bias_total[c] += scores[c, row]
+
+
+@njit(fastmath=_sums)
+def _step(weights: np.ndarray, gradient: np.ndarray, decay: f32, rate: f32) -> None:
+    for c in range(weights.shape[0]):
+        for pixel in range(weights.shape[1]):
+            weights[c, pixel] = decay * weights[c, pixel] - rate * gradient[c, pixel]

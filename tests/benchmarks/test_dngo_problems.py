@@ -1,15 +1,14 @@
-"""The tasks of the paper's table 1, and the training in JAX against the same training written out in NumPy."""
+"""The tasks of the paper's table 1, and the compiled training against the same training written out."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from benchmarks.dngo.contenders import play
-from benchmarks.dngo.logistic import WIDTHS, Images, images, train
+from benchmarks.dngo.logistic import Images, train
 from benchmarks.dngo.problems import BRANIN_MINIMUM, TASKS, branin, data, grid
 
 
@@ -67,9 +66,9 @@ def test_failures_are_survived() -> None:
 def small_images() -> tuple[Images, Images]:
     """Four hundred pictures that are too noisy to be learned, so that training has to stop some time."""
     rng = np.random.default_rng(0)
-    classes = rng.integers(10, size=500)
-    pixels = np.clip(rng.normal(100, 80, (500, 30)) + 60 * np.eye(10, 30)[classes], 0, 255).astype(np.uint8)
-    return images(pixels[:400], classes[:400]), images(pixels[400:], classes[400:])
+    classes = rng.integers(10, size=600)
+    pixels = np.clip(rng.normal(100, 80, (600, 30)) + 60 * np.eye(10, 30)[classes], 0, 255).astype(np.uint8)
+    return Images(pixels[:400], classes[:400]), Images(pixels[400:], classes[400:])
 
 
 def written_out(training: Images, validation: Images, lrate: float, l2_reg: float, size: int, epochs: int) -> float:
@@ -101,35 +100,28 @@ def written_out(training: Images, validation: Images, lrate: float, l2_reg: floa
 
 @pytest.mark.parametrize(
     ("lrate", "l2_reg", "size", "epochs"),
-    [(0.5, 0.0, 20, 40), (0.1, 0.01, 33, 25), (0.05, 0.001, 47, 2000), (1.0, 0.1, 90, 7), (0.0, 0.0, 20, 5)],
+    [
+        (0.5, 0.0, 20, 40),
+        (0.5, 0.001, 150, 300),
+        (0.1, 0.01, 33, 25),
+        (0.05, 0.001, 47, 2000),
+        (1.0, 0.1, 90, 7),
+        (0.0, 0.0, 20, 5),
+    ],
 )
 def test_training_is_that_of_the_loop_written_out(lrate: float, l2_reg: float, size: int, epochs: int) -> None:
     ours = train(*small_images(), lrate, l2_reg, size, epochs)
-    assert float(ours.best) == pytest.approx(written_out(*small_images(), lrate, l2_reg, size, epochs), abs=1e-6)
-
-
-def test_training_stops_when_patience_is_used_up() -> None:
-    stopped = train(*small_images(), 0.1, 0.0, 40, 2000)
-    assert 5000 // 10 - 2 <= int(stopped.epoch) < 2000
-    assert int(stopped.patience) <= (int(stopped.epoch) + 2) * 10 - 2
+    assert ours == pytest.approx(written_out(*small_images(), lrate, l2_reg, size, epochs), abs=1e-6)
 
 
 def test_training_that_diverges_has_failed() -> None:
-    stopped = train(*small_images(), 10.0, 10.0, 20, 50)
-    assert math.isinf(float(stopped.best))
-    assert int(stopped.epoch) == 1
+    assert math.isinf(train(*small_images(), 10.0, 10.0, 20, 50))
 
 
 def test_the_goal_is_as_near_as_the_paper_prints() -> None:
     assert round(TASKS["logistic"].goal, 4) == 6.89
     assert TASKS["logistic"].goal >= 100 * round(float(np.float32(0.0689)), 7)
     assert TASKS["branin"].goal == pytest.approx(0.398887)
-
-
-def test_every_batch_size_has_a_width() -> None:
-    assert WIDTHS[0] == 32
-    assert WIDTHS[-1] == 2048
-    assert all(wider <= 1.5 * width for width, wider in pairwise(WIDTHS))
 
 
 def _data_are_here() -> bool:
