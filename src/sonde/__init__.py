@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sonde.version import __version__
 
 if TYPE_CHECKING:
+    from sonde import igo as igo
     from sonde import kernels as kernels
     from sonde.api import Result as Result
     from sonde.api import delete as delete
@@ -56,7 +57,7 @@ _WHERE = {
     "minimize": "sonde.api",
 }
 
-_PACKAGES = ("kernels",)
+_PACKAGES = ("igo", "kernels")
 
 __all__ = ["__version__", *_WHERE]  # noqa: PLE0604
 

@@ -1,0 +1,29 @@
+"""Searches over bits that have names of their own, as settings of the one algorithm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sonde.igo.families import Bernoulli
+from sonde.igo.preference import truncation
+from sonde.igo.search import IGO
+
+
+class PBIL(IGO):
+    """Parameterless PBIL over n bits: PBIL-lambda, or PBIL-epsilon with ``adapt="epsilon"``.
+
+    ``theta`` are the probabilities of ones. Samples are booleans. Further settings are those of ``IGO``.
+    """
+
+    def __init__(self, n: int, adapt: str | None = "lambda", *, seed: int | None = None, **settings: Any) -> None:
+        super().__init__(Bernoulli(n), adapt=adapt, seed=seed, **settings)
+
+
+def cga(n: int, *, step_size: float | None = None, seed: int | None = None) -> PBIL:
+    """Return the compact genetic algorithm: two samples, a step of 1/n towards the better one."""
+    return PBIL(n, adapt=None, step_size=1 / n if step_size is None else step_size, seed=seed)
+
+
+def umda(n: int, sample_size: int, selected: int, *, seed: int | None = None) -> PBIL:
+    """Return the univariate marginal distribution algorithm: theta becomes the mean of the selected samples."""
+    return PBIL(n, adapt=None, sample_size=sample_size, step_size=1.0, preference=truncation(selected), seed=seed)

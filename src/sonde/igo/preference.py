@@ -1,0 +1,54 @@
+"""From losses to weights: only their order counts, so any increasing transformation of the loss changes nothing.
+
+Symbols: lambda samples, of which mu = ceil(lambda / 4) are best and as many are worst. Weights are those of the paper
+less their mean: with w = (2, 1, 0) lambda / mu, as printed, the mean would be lambda / mu, not the mu_W = 1 that the
+listing and the reduction to cGA use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+Preference: TypeAlias = Callable[[int], Array]  # weights of a generation, best first
+
+
+@lru_cache(maxsize=64)
+def centred(size: int) -> Array:
+    """Return +lambda/mu for the best quarter, -lambda/mu for the worst, 0 between."""
+    chosen = -(-size // 4)
+    weights = np.zeros(size)
+    weights[:chosen] = size / chosen
+    weights[size - chosen :] -= size / chosen
+    return weights
+
+
+def truncation(selected: int) -> Preference:
+    """Return the preference of UMDA: lambda/mu for the ``selected`` best, 0 for others, and no baseline."""
+
+    def weights(size: int) -> Array:
+        return np.where(np.arange(size) < selected, size / min(selected, size), 0.0)
+
+    return weights
+
+
+def weigh(losses: Array, by_rank: Array) -> Array:
+    """Return each sample's weight; samples with equal losses share theirs."""
+    order = np.argsort(losses, kind="stable")
+    ranked = losses[order]
+    equal = ranked[1:] == ranked[:-1]
+    weights = np.empty(len(losses))
+    weights[order] = _shared(by_rank, equal) if equal.any() else by_rank
+    return weights
+
+
+def _shared(by_rank: Array, equal: NDArray[np.bool_]) -> Array:
+    """Return the weights by rank, averaged over ranks that are equal to their predecessor."""
+    group = np.concatenate([[0], np.cumsum(~equal)])
+    means: Array = np.bincount(group, by_rank) / np.bincount(group)
+    return means[group]

@@ -1,0 +1,175 @@
+"""Algorithm 1: draw samples, prefer some, step along the natural gradient, adapt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sonde.errors import OptionError
+from sonde.igo.adaptation import ALPHA, Adaptation
+from sonde.igo.families import Family, Samples
+from sonde.igo.preference import Preference, centred, weigh
+
+Array: TypeAlias = NDArray[np.float64]
+
+ADAPTED = ("lambda", "epsilon", None)
+
+
+class IGO:
+    """A search over any product of families. Nothing but the family has to be given.
+
+    Parameters
+    ----------
+    family
+        ``Bernoulli``, ``Categorical``, ``Gaussian`` or a ``Product`` of them.
+    adapt
+        ``"lambda"``: the number of samples grows with the noise. ``"epsilon"``: the step shrinks instead, and every
+        generation has the least number of samples. ``None``: neither.
+    seed
+        Of the draws; without it, each search is another.
+    sample_size
+        The least number of samples of a generation, 2.
+    largest_sample_size
+        The most, by default the number n of free parameters.
+    step_size
+        epsilon, by default n^-1/2; with ``adapt="epsilon"`` the longest.
+    alpha
+        The signal-to-noise level that is kept, 1.5.
+    preference
+        Weights by rank, a function of the generation's size: by default + for the best quarter and - for the worst.
+    theta
+        Where to begin, by default where least is assumed.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        *,
+        adapt: str | None = "lambda",
+        seed: int | None = None,
+        sample_size: int = 2,
+        largest_sample_size: int | None = None,
+        step_size: float | None = None,
+        alpha: float = ALPHA,
+        preference: Preference = centred,
+        theta: ArrayLike | None = None,
+    ) -> None:
+        if not isinstance(family, Family):
+            raise OptionError(f"family must be a Family such as Bernoulli(10), got {family!r}")
+        if adapt not in ADAPTED:
+            raise OptionError(f"adapt must be 'lambda', 'epsilon' or None, got {adapt!r}")
+        self.family, self.adapt = family, adapt
+        least = _at_least("sample_size", sample_size, 2)
+        most = max(family.free, least) if largest_sample_size is None else largest_sample_size
+        self._longest = family.free**-0.5 if step_size is None else _in_unit("step_size", step_size)
+        self._adaptation = Adaptation(
+            least, _at_least("largest_sample_size", most, least), _at_least("alpha", alpha, 1)
+        )
+        self._preference = preference
+        self._rng = np.random.default_rng(seed)
+        self._theta = family.start() if theta is None else self._checked_theta(theta)
+
+    @property
+    def theta(self) -> Array:
+        """The parameters of the distribution; read-only."""
+        view = self._theta.view()
+        view.flags.writeable = False
+        return view
+
+    @property
+    def sample_size(self) -> int:
+        """How many samples the next generation should have."""
+        adaptation = self._adaptation
+        return round(adaptation.reference if self.adapt == "lambda" else adaptation.smallest)
+
+    @property
+    def step_size(self) -> float:
+        """How far the next step goes along the natural gradient."""
+        return self._longest / (self._adaptation.growth if self.adapt == "epsilon" else 1.0)
+
+    def ask(self, count: int | None = None) -> Samples:
+        """Draw a generation, or as many samples as you say, (count, columns)."""
+        count = self.sample_size if count is None else _at_least("count", count, 1)
+        return self.family.draw(self._theta, self._rng, count)
+
+    def tell(self, samples: ArrayLike, losses: ArrayLike) -> None:
+        """Learn from samples drawn since the last ``tell``. Lower losses are better; NaN and +inf are failures.
+
+        Any number of at least two samples is a generation, of whatever size was asked for.
+        """
+        x, y = self._checked(samples, losses)
+        weights = weigh(y, self._preference(len(y)))
+        variance = float(weights @ weights) / len(y) - (float(weights.sum()) / len(y)) ** 2
+        if variance <= 0:  # all equal: there is nothing to learn
+            return
+        theta, step_size = self._theta, self.step_size
+        gradient = self.family.gradient(theta, x, weights)
+        self._theta = self.family.moved(theta, step_size * gradient, self.family.free)
+        if self.adapt is not None:  # with G(theta) where the gradient was taken, as in eq. (10)
+            noise = self.family.free * variance / len(y)
+            self._adaptation.learn(self.family.whitened(theta, gradient), step_size, noise)
+
+    def save(self) -> dict[str, Any]:
+        """Return all that changes, as arrays and plain numbers: for ``pickle``, ``torch.save`` or the like."""
+        adaptation = self._adaptation
+        return {
+            "theta": self._theta.copy(),
+            "reference": adaptation.reference,
+            "gamma": adaptation.gamma,
+            "s": None if adaptation.s is None else adaptation.s.copy(),
+            "rng": self._rng.bit_generator.state,
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what ``save`` returned, of a search with the same settings."""
+        missing = {"theta", "reference", "gamma", "s", "rng"} - set(saved)
+        if missing:
+            raise OptionError(f"this is not what save() returned: {', '.join(sorted(missing))} is missing")
+        self._theta = self._checked_theta(saved["theta"])
+        adaptation = self._adaptation
+        adaptation.reference, adaptation.gamma = float(saved["reference"]), float(saved["gamma"])
+        adaptation.s = None if saved["s"] is None else np.array(saved["s"], dtype=float)
+        self._rng.bit_generator.state = saved["rng"]
+
+    def _checked(self, samples: ArrayLike, losses: ArrayLike) -> tuple[Samples, Array]:
+        x, y = np.asarray(samples), np.asarray(losses, dtype=float)
+        if x.dtype != bool:
+            x = x.astype(float)
+        if x.ndim != 2 or x.shape[1] != self.family.width:
+            raise OptionError(f"samples must have the shape (count, {self.family.width}), got {x.shape}")
+        if y.shape != (len(x),):
+            raise OptionError(f"there must be one loss for each of the {len(x)} samples, got the shape {y.shape}")
+        if len(x) < 2:
+            raise OptionError("tell() compares samples with each other: give at least two")
+        self.family.check(x)
+        if math.isnan(y.sum()):  # also of inf - inf; then the next line changes nothing
+            y = np.where(np.isnan(y), np.inf, y)
+        return x, y
+
+    def _checked_theta(self, theta: ArrayLike) -> Array:
+        start, given = self.family.start(), np.array(theta, dtype=float)
+        if given.shape != start.shape or not np.isfinite(given).all():
+            raise OptionError(f"theta must be {len(start)} finite numbers, got an array of the shape {given.shape}")
+        return self.family.moved(given, np.zeros_like(given), self.family.free)
+
+    def __repr__(self) -> str:
+        name, size = type(self).__name__, self.sample_size
+        return (
+            f"{name}(free={self.family.free}, adapt={self.adapt!r}, sample_size={size}, step_size={self.step_size:.3g})"
+        )
+
+
+def _at_least(name: str, given: Any, least: float) -> Any:
+    if isinstance(given, bool) or not isinstance(given, int | float | np.number) or not least <= given < np.inf:
+        raise OptionError(f"{name} must be a number of at least {least}, got {given!r}")
+    return given
+
+
+def _in_unit(name: str, given: Any) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float | np.number) or not 0 < given <= 1:
+        raise OptionError(f"{name} must be a number above 0 and at most 1, got {given!r}")
+    return float(given)

@@ -1,0 +1,96 @@
+"""A network's structure, learned while its weights are: named groups of bits for a training loop.
+
+Every step draws masks, finds the loss of each on a mini-batch, updates the weights by their gradient (eq. 13) and tells
+the losses, which moves the probabilities of the bits (eq. 14). The framework is the caller's: masks are NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sonde.errors import OptionError
+from sonde.igo.classics import PBIL
+from sonde.igo.families import Array
+
+Masks: TypeAlias = dict[str, NDArray[np.bool_]]
+
+
+class Structure:
+    """Which layers, units or connections to use.
+
+    >>> structure = Structure({"layers": 31, "units": (3, 1024)}, seed=0)
+    >>> masks = structure.draw()
+    >>> masks["units"].shape
+    (2, 3, 1024)
+    >>> structure.tell([0.7, 0.5])
+    >>> structure.likeliest()["layers"].shape
+    (31,)
+
+    Parameters
+    ----------
+    shapes
+        The shape of each group of bits, by name.
+    adapt
+        ``"epsilon"`` (default): two masks a step, and shorter steps where the loss is noisy. ``"lambda"``: more masks
+        instead, each for a mini-batch of its own.
+    seed
+        Of the draws.
+    settings
+        Further settings of ``IGO``.
+    """
+
+    def __init__(
+        self,
+        shapes: Mapping[str, int | tuple[int, ...]],
+        adapt: str | None = "epsilon",
+        *,
+        seed: int | None = None,
+        **settings: Any,
+    ) -> None:
+        self.shapes = {name: (shape,) if isinstance(shape, int) else tuple(shape) for name, shape in shapes.items()}
+        self._sizes = [math.prod(shape) for shape in self.shapes.values()]
+        if not self._sizes or min(self._sizes) < 1:
+            raise OptionError(f"shapes must name at least one group with at least one bit each, got {dict(shapes)!r}")
+        self.search = PBIL(sum(self._sizes), adapt, seed=seed, **settings)
+        self._drawn: NDArray[np.bool_] | None = None
+
+    @property
+    def theta(self) -> dict[str, Array]:
+        """The probability of each bit."""
+        return self._split(self.search.theta)
+
+    def draw(self) -> Masks:
+        """Draw masks for a step: of each group an array with one row for each mask."""
+        self._drawn = self.search.ask()
+        return self._split(self._drawn)
+
+    def tell(self, losses: ArrayLike) -> None:
+        """Learn from the losses of the masks drawn last, in their order."""
+        if self._drawn is None:
+            raise OptionError("tell() needs masks: call draw() first, once for every tell()")
+        self.search.tell(self._drawn, losses)
+        self._drawn = None
+
+    def likeliest(self) -> Masks:
+        """Return the mask to use after training: the bits whose probability is at least one half."""
+        return self._split(self.search.theta >= 0.5)
+
+    def save(self) -> dict[str, Any]:
+        """Return all that changes, for a checkpoint."""
+        return self.search.save()
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what ``save`` returned."""
+        self.search.restore(saved)
+        self._drawn = None
+
+    def _split(self, flat: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Cut the last axis into the groups and give each its shape."""
+        parts = np.split(flat, np.cumsum(self._sizes)[:-1], axis=-1)
+        named = zip(self.shapes.items(), parts, strict=True)
+        return {name: part.reshape(*flat.shape[:-1], *shape) for (name, shape), part in named}
