@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sonde.strategies.dngo import DNGO as DNGO
     from sonde.strategies.fobo import FOBO as FOBO
     from sonde.strategies.gp import GP as GP
+    from sonde.strategies.igo import IGO as IGO
     from sonde.study import Study as Study
     from sonde.trials import Evaluation as Evaluation
     from sonde.trials import State as State
@@ -42,6 +43,7 @@ _WHERE = {
     "FOBO": "sonde.strategies.fobo",
     "Float": "sonde.space",
     "GP": "sonde.strategies.gp",
+    "IGO": "sonde.strategies.igo",
     "Int": "sonde.space",
     "Result": "sonde.api",
     "SondeError": "sonde.errors",

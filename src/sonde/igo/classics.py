@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from sonde.errors import OptionError
 from sonde.igo.families import Bernoulli
 from sonde.igo.preference import truncation
-from sonde.igo.search import IGO
+from sonde.igo.search import IGO, whole
 
 
 class PBIL(IGO):
@@ -26,4 +27,6 @@ def cga(n: int, *, step_size: float | None = None, seed: int | None = None) -> P
 
 def umda(n: int, sample_size: int, selected: int, *, seed: int | None = None) -> PBIL:
     """Return the univariate marginal distribution algorithm: theta becomes the mean of the selected samples."""
+    if whole("selected", selected, 1) > sample_size:
+        raise OptionError(f"selected must be at most the {sample_size} samples, got {selected}")
     return PBIL(n, adapt=None, sample_size=sample_size, step_size=1.0, preference=truncation(selected), seed=seed)

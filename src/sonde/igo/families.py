@@ -56,6 +56,10 @@ class Family(ABC):
         """Return theta after a step, within the margins of n free parameters."""
 
     @abstractmethod
+    def settled(self, theta: Array, n: int) -> bool:
+        """Whether theta has come within twice the margins: what is drawn is one sample and its neighbours."""
+
+    @abstractmethod
     def check(self, samples: Samples) -> None:
         """Raise if the samples are none of this family."""
 
@@ -94,8 +98,15 @@ class Bernoulli(Family):
 
     def moved(self, theta: Array, step: Array, n: int) -> Array:
         """Keep probabilities in [1/n, 1 - 1/n]; of fewer than four parameters, in [1/4, 3/4]."""
-        margin = min(1 / n, 1 / 4)
+        margin = self._margin(n)
         return np.minimum(np.maximum(theta + step, margin), 1 - margin)
+
+    def settled(self, theta: Array, n: int) -> bool:
+        """Whether every probability is close to zero or one."""
+        return bool(np.minimum(theta, 1 - theta).max() <= 2 * self._margin(n))
+
+    def _margin(self, n: int) -> float:
+        return min(1 / n, 1 / 4)
 
     def check(self, samples: Samples) -> None:
         """Zeros and ones only."""
@@ -136,10 +147,17 @@ class Categorical(Family):
 
     def moved(self, theta: Array, step: Array, n: int) -> Array:
         """Keep each probability at a margin of 1 / (n (K - 1)) at least, and their sum at one."""
-        k = self.categories
-        margin = min(1 / (n * (k - 1)), 1 / (2 * k))
+        k, margin = self.categories, self._margin(n)
         above = np.maximum((theta + step).reshape(-1, k) - margin, 0.0)
         return (margin + above * ((1 - k * margin) / above.sum(axis=1, keepdims=True))).ravel()
+
+    def settled(self, theta: Array, n: int) -> bool:
+        """Whether one category of each has nearly all probability."""
+        others = 1 - theta.reshape(self.width, -1).max(axis=1)
+        return bool(others.max() <= 2 * (self.categories - 1) * self._margin(n))
+
+    def _margin(self, n: int) -> float:
+        return min(1 / (n * (self.categories - 1)), 1 / (2 * self.categories))
 
     def check(self, samples: Samples) -> None:
         """Whole numbers from 0 to K - 1."""
@@ -152,17 +170,20 @@ class Gaussian(Family):
     """Numbers in [0, 1]; theta are the means, then the logarithms of the widths.
 
     ``cells`` says of each column into how many equal cells it is divided, infinity of a continuous one: samples of a
-    column with cells are their centres, and its width never falls so low that the next cell has a probability of less
-    than 1/n, or integers would freeze.
+    column with cells are their centres, and its width never falls so low that the next cells have a probability of less
+    than 1/n (1/(2n) in the first and last cell, which have one neighbour), or integers would freeze.
     """
 
-    WIDTH, NARROW, WIDE = 0.3, 1e-9, 1.0  # at the start; at least, of a continuous column; at most
+    WIDTH, NARROW, WIDE = 0.3, 1e-6, 1.0  # at the start; at least, of a continuous column; at most
     CHANGE = np.log(2.0)  # of a width in one step, at most
 
     def __init__(self, cells: ArrayLike) -> None:
         self.cells = np.atleast_1d(np.asarray(cells, dtype=float))
-        if self.cells.ndim != 1 or not np.all(self.cells >= 2):
-            raise OptionError(f"cells must be numbers of at least 2, one for each column, got {cells!r}")
+        whole = (self.cells >= 2) & (self.cells == np.rint(self.cells))
+        if self.cells.ndim != 1 or not self.cells.size or not whole.all():
+            raise OptionError(
+                f"cells must be whole numbers of at least 2 or infinity, one for each column, got {cells!r}"
+            )
         self.width, self.free = len(self.cells), 2 * len(self.cells)
 
     def start(self) -> Array:
@@ -194,10 +215,20 @@ class Gaussian(Family):
         """Keep means in [0, 1] and widths above their floor."""
         mean, log_width = np.split(theta, 2)
         towards, wider = np.split(step, 2)
-        tail = NormalDist().inv_cdf(1 - 1 / (2 * max(n, 2)))  # a width of half a cell over this leaves it at 1/n
-        floor = np.where(np.isfinite(self.cells), 0.5 / (self.cells * tail), self.NARROW)
         log_width = log_width + np.clip(wider, -self.CHANGE, self.CHANGE)
-        return np.concatenate([np.clip(mean + towards, 0.0, 1.0), np.clip(log_width, np.log(floor), np.log(self.WIDE))])
+        edge = np.where(np.isfinite(self.cells), 0.5 / self.cells, 0.0)  # beyond a centre the next cell is too far
+        return np.concatenate(
+            [np.clip(mean + towards, edge, 1 - edge), np.clip(log_width, np.log(self._floor(n)), np.log(self.WIDE))]
+        )
+
+    def settled(self, theta: Array, n: int) -> bool:
+        """Whether no width is more than twice its floor."""
+        return bool((np.exp(theta[self.width :]) <= 2 * self._floor(n)).all())
+
+    def _floor(self, n: int) -> Array:
+        """Return the least widths: half a cell over the tail that leaves the cell with a probability of 1/n."""
+        tail = NormalDist().inv_cdf(1 - 1 / (2 * max(n, 2)))
+        return np.where(np.isfinite(self.cells), 0.5 / (self.cells * tail), self.NARROW)
 
     def check(self, samples: Samples) -> None:
         """Numbers of [0, 1]."""
@@ -240,6 +271,10 @@ class Product(Family):
         """Join the families' moves."""
         places = zip(self.families, self._entries, strict=True)
         return np.concatenate([family.moved(theta[at], step[at], n) for family, at in places])
+
+    def settled(self, theta: Array, n: int) -> bool:
+        """Whether all families have settled."""
+        return all(family.settled(theta[at], n) for family, at in zip(self.families, self._entries, strict=True))
 
     def check(self, samples: Samples) -> None:
         """Let every family look at its columns."""

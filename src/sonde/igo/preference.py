@@ -25,6 +25,7 @@ def centred(size: int) -> Array:
     weights = np.zeros(size)
     weights[:chosen] = size / chosen
     weights[size - chosen :] -= size / chosen
+    weights.flags.writeable = False  # it is kept
     return weights
 
 

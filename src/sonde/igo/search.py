@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -63,7 +62,7 @@ class IGO:
         if adapt not in ADAPTED:
             raise OptionError(f"adapt must be 'lambda', 'epsilon' or None, got {adapt!r}")
         self.family, self.adapt = family, adapt
-        least = _at_least("sample_size", sample_size, 2)
+        least = whole("sample_size", sample_size, 2)
         most = max(family.free, least) if largest_sample_size is None else largest_sample_size
         self._longest = family.free**-0.5 if step_size is None else _in_unit("step_size", step_size)
         self._adaptation = Adaptation(
@@ -91,9 +90,14 @@ class IGO:
         """How far the next step goes along the natural gradient."""
         return self._longest / (self._adaptation.growth if self.adapt == "epsilon" else 1.0)
 
+    @property
+    def settled(self) -> bool:
+        """Whether the distribution has collapsed onto one sample and its neighbours."""
+        return self.family.settled(self._theta, self.family.free)
+
     def ask(self, count: int | None = None) -> Samples:
         """Draw a generation, or as many samples as you say, (count, columns)."""
-        count = self.sample_size if count is None else _at_least("count", count, 1)
+        count = self.sample_size if count is None else whole("count", count, 1)
         return self.family.draw(self._theta, self._rng, count)
 
     def tell(self, samples: ArrayLike, losses: ArrayLike) -> None:
@@ -103,9 +107,9 @@ class IGO:
         """
         x, y = self._checked(samples, losses)
         weights = weigh(y, self._preference(len(y)))
-        variance = float(weights @ weights) / len(y) - (float(weights.sum()) / len(y)) ** 2
-        if variance <= 0:  # all equal: there is nothing to learn
+        if weights.min() == weights.max():  # all equal: there is nothing to learn
             return
+        variance = float(weights @ weights) / len(y) - (float(weights.sum()) / len(y)) ** 2
         theta, step_size = self._theta, self.step_size
         gradient = self.family.gradient(theta, x, weights)
         self._theta = self.family.moved(theta, step_size * gradient, self.family.free)
@@ -129,7 +133,7 @@ class IGO:
         missing = {"theta", "reference", "gamma", "s", "rng"} - set(saved)
         if missing:
             raise OptionError(f"this is not what save() returned: {', '.join(sorted(missing))} is missing")
-        self._theta = self._checked_theta(saved["theta"])
+        self._theta = self._read_theta(saved["theta"])  # as it was: moving it would round
         adaptation = self._adaptation
         adaptation.reference, adaptation.gamma = float(saved["reference"]), float(saved["gamma"])
         adaptation.s = None if saved["s"] is None else np.array(saved["s"], dtype=float)
@@ -146,15 +150,24 @@ class IGO:
         if len(x) < 2:
             raise OptionError("tell() compares samples with each other: give at least two")
         self.family.check(x)
-        if math.isnan(y.sum()):  # also of inf - inf; then the next line changes nothing
-            y = np.where(np.isnan(y), np.inf, y)
+        failed = np.isnan(y)
+        if failed.any():
+            y = np.where(failed, np.inf, y)
         return x, y
 
     def _checked_theta(self, theta: ArrayLike) -> Array:
+        given = self._read_theta(theta)
+        with np.errstate(all="ignore"):
+            moved = self.family.moved(given, np.zeros_like(given), self.family.free)
+        if not np.isfinite(moved).all():
+            raise OptionError(f"theta must have a positive probability in every choice, got {theta!r}")
+        return moved
+
+    def _read_theta(self, theta: ArrayLike) -> Array:
         start, given = self.family.start(), np.array(theta, dtype=float)
         if given.shape != start.shape or not np.isfinite(given).all():
             raise OptionError(f"theta must be {len(start)} finite numbers, got an array of the shape {given.shape}")
-        return self.family.moved(given, np.zeros_like(given), self.family.free)
+        return given
 
     def __repr__(self) -> str:
         name, size = type(self).__name__, self.sample_size
@@ -164,9 +177,16 @@ class IGO:
 
 
 def _at_least(name: str, given: Any, least: float) -> Any:
-    if isinstance(given, bool) or not isinstance(given, int | float | np.number) or not least <= given < np.inf:
+    if isinstance(given, bool) or not isinstance(given, int | float | np.number) or not least <= given:
         raise OptionError(f"{name} must be a number of at least {least}, got {given!r}")
     return given
+
+
+def whole(name: str, given: Any, least: int) -> int:
+    """Return a whole number, or raise."""
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
+        raise OptionError(f"{name} must be a whole number of at least {least}, got {given!r}")
+    return int(given)
 
 
 def _in_unit(name: str, given: Any) -> float:

@@ -7,7 +7,7 @@ the losses, which moves the probabilities of the bits (eq. 14). The framework is
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -52,9 +52,12 @@ class Structure:
         seed: int | None = None,
         **settings: Any,
     ) -> None:
-        self.shapes = {name: (shape,) if isinstance(shape, int) else tuple(shape) for name, shape in shapes.items()}
+        self.shapes = {
+            name: tuple(shape) if isinstance(shape, Sequence) else (shape,) for name, shape in shapes.items()
+        }
         self._sizes = [math.prod(shape) for shape in self.shapes.values()]
-        if not self._sizes or min(self._sizes) < 1:
+        lengths = [each for shape in self.shapes.values() for each in shape]
+        if not self._sizes or not all(isinstance(each, int | np.integer) and each >= 1 for each in lengths):
             raise OptionError(f"shapes must name at least one group with at least one bit each, got {dict(shapes)!r}")
         self.search = PBIL(sum(self._sizes), adapt, seed=seed, **settings)
         self._drawn: NDArray[np.bool_] | None = None
@@ -93,4 +96,4 @@ class Structure:
         """Cut the last axis into the groups and give each its shape."""
         parts = np.split(flat, np.cumsum(self._sizes)[:-1], axis=-1)
         named = zip(self.shapes.items(), parts, strict=True)
-        return {name: part.reshape(*flat.shape[:-1], *shape) for (name, shape), part in named}
+        return {name: part.reshape((*flat.shape[:-1], *shape)) for (name, shape), part in named}

@@ -84,9 +84,11 @@ class Codec:
         rows = np.empty(units.shape)
         for column, axis in enumerate(self.axes):
             rows[:, column] = axis.from_unit(units[:, column])
-        if self._conditions.any:
-            rows[~self._conditions.activity(rows)] = np.nan
-        return rows
+        return self.deactivate(rows)
+
+    def deactivate(self, rows: Array) -> Array:
+        """Return complete rows with NaN where an entry is inactive."""
+        return np.where(self._conditions.activity(rows), rows, np.nan) if self._conditions.any else rows
 
     def snap(self, units: Array) -> tuple[Array, Mask]:
         """Return the points of the lattice nearest to ``units``, with their activity."""

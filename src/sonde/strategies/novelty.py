@@ -6,6 +6,8 @@ that random draws cannot fill any more is listed, so it is used up to the last c
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,10 +25,13 @@ LISTED_AT_ALL = 2**20
 _REDRAW, _PICK = 3, 4  # purposes of the key's streams; the Sobol sequence has 1 and 2
 
 
-def novel_rows(space: Space, history: History, units: Array, key: Key) -> Array:
-    """Return rows for proposed points of the unit cube, fewer only where the space is used up."""
+def novel_rows(space: Space, history: History, units: Array, key: Key, taken: Collection[bytes] = ()) -> Array:
+    """Return rows for proposed points of the unit cube, fewer only where the space is used up.
+
+    ``taken`` are packed rows that are going to be suggested besides.
+    """
     rows: list[Array] = []
-    taken: set[bytes] = set()
+    taken = set(taken)
     for offset, proposal in enumerate(space.codec.decode(units)):
         row: Array | None = proposal
         if not _acceptable(proposal, space, history, taken):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sonde.errors import OddHistory
 from sonde.trials import History
@@ -28,9 +29,14 @@ def _oddities(history: History) -> list[str]:
     if len(done) >= ENOUGH:
         if np.all(values == values[0]):
             found.append(f"all values so far are {history.sign * values[0]:g}; does the objective use its parameters?")
-        elif np.all(done.units == done.units[0]):
+        elif _all_equal(done.rows):
             found.append("all results so far are of one configuration; nothing is known of the others")
         elif np.max(np.abs(values)) > RANGE:
             largest = np.max(np.abs(values))
             found.append(f"values reach {largest:.3g}; if that means that something broke, tell such trials as failed")
     return found
+
+
+def _all_equal(rows: NDArray[np.float64]) -> bool:
+    """Whether all rows are one; as a rule the first two tell."""
+    return np.array_equal(rows[0], rows[1], equal_nan=True) and len(np.unique(rows, axis=0)) == 1

@@ -12,6 +12,7 @@ _WHERE = {
     "random": ("sonde.strategies.random", "Random"),
     "dngo": ("sonde.strategies.dngo", "DNGO"),
     "fobo": ("sonde.strategies.fobo", "FOBO"),
+    "igo": ("sonde.strategies.igo", "IGO"),
     "gp": ("sonde.strategies.gp", "GP"),
     "sobol": ("sonde.strategies.sobol", "Sobol"),
 }

@@ -48,14 +48,26 @@ class Changes:
     rows: Sequence[tuple[Any, ...]]  # fields of ChangedRow, in that order
 
 
-@dataclass(frozen=True)
 class Points:
-    """Some trials: their numbers, rows, points of the unit cube and activity."""
+    """Some trials: their numbers, rows, points of the unit cube and activity. What nobody asks for is not computed."""
 
-    numbers: NDArray[np.int64]
-    rows: Array
-    units: Array
-    active: Mask
+    def __init__(self, history: History, numbers: NDArray[np.int64]) -> None:
+        self._history, self.numbers = history, numbers
+
+    @cached_property
+    def rows(self) -> Array:
+        """Rows of the codec."""
+        return self._history.rows[self.numbers]
+
+    @cached_property
+    def units(self) -> Array:
+        """Points of the unit cube."""
+        return self._history.units[self.numbers]
+
+    @cached_property
+    def active(self) -> Mask:
+        """Which entries are active."""
+        return ~np.isnan(self.rows)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -120,6 +132,11 @@ class History:
     def values(self) -> Array:
         """Values, signed so that lower is better; NaN where there is none."""
         return self._values.view[:, 0]
+
+    @property
+    def rows(self) -> Array:
+        """Rows of the codec, (n, d)."""
+        return self._rows.view
 
     @property
     def units(self) -> Array:
@@ -210,10 +227,7 @@ class History:
         return self.sign * np.array([missing if one is None else one for one in told]).reshape(-1, len(self.space))
 
     def _points(self, codes: list[int]) -> Points:
-        self._encode()
-        chosen = np.flatnonzero(np.isin(self._states.view[:, 0], codes))
-        rows = self._rows.view[chosen]
-        return Points(chosen, rows, self._units.view[chosen], ~np.isnan(rows))
+        return Points(self, np.flatnonzero(np.isin(self._states.view[:, 0], codes)))
 
     def _encode(self) -> None:
         """Encode the rows that have come since the last time; a trial's configuration never changes."""

@@ -1,0 +1,144 @@
+"""Figures 1 and 4: calls until the optimum of OneMax and LeadingOnes is found, over the number n of bits.
+
+    python -m benchmarks.igo.hitting_time                                   # n up to 100, 5 runs
+    python -m benchmarks.igo.hitting_time --full --core 1                   # n up to 3000, 10 runs
+    python -m benchmarks.igo.hitting_time --full --figure 1 --functions onemax --sizes 100,300 --algorithms cga-n
+    python -m benchmarks.igo.hitting_time --full --draw                     # the tables and pictures of what has run
+
+Figure 1 compares pbil-lambda and pbil-epsilon with the compact genetic algorithm at steps of 1/n (cga-n) and n^-1/2
+(cga-root-n). Figure 4 has pbil-lambda at several levels alpha, up to n = 300 (1000 for OneMax). The paper gives no
+numbers: only lines.
+
+pbil-lambda runs until it is done, and first. Any other run is stopped after ten times the median of its calls for the
+same function and n, and counts as longer than that.
+
+Every run is added to ``igo_hitting_time_runs.csv`` (``igo_hitting_time_short_runs.csv``) as it ends, and is not
+repeated: killing it loses the run it was in.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from benchmarks.machine import use_one_core
+
+
+class Size(NamedTuple):
+    """How large the figures are."""
+
+    name: str
+    sizes: list[int]
+    runs: int
+
+
+class Case(NamedTuple):
+    """One run."""
+
+    function: str
+    n: int
+    algorithm: str
+    seed: int
+
+
+FULL = Size("igo_hitting_time", [10, 30, 100, 300, 1000, 3000], 10)
+SHORT = Size("igo_hitting_time_short", [10, 30, 100], 5)
+PATIENCE = 10  # times the median of pbil-lambda
+REACH = {1: {"onemax": 3000, "leadingones": 3000}, 4: {"onemax": 1000, "leadingones": 300}}  # the largest n
+
+
+def main() -> None:
+    options = arguments()
+    use_one_core(options.core)
+    from benchmarks.acquisition.records import read
+    from benchmarks.igo.hitting import ALGORITHMS, FUNCTIONS
+    from benchmarks.igo.hitting_figures import draw
+
+    known = (("functions", options.functions, FUNCTIONS), ("algorithms", options.algorithms, ALGORITHMS))
+    for kind, asked, names in known:
+        if unknown := set(asked or ()) - set(names):
+            raise SystemExit(f"{kind} are {', '.join(names)}, got {', '.join(sorted(unknown))}")
+    size = FULL if options.full else SHORT
+    file = options.out / f"{size.name}_runs.csv"
+    if not options.draw:
+        add_missing(file, plan(size, options))
+    if rows := read(file):
+        draw(file, options.out / size.name, rows, [options.figure] if options.figure else list(REACH))
+
+
+def plan(size: Size, options: argparse.Namespace) -> list[Case]:
+    """Return the runs that are asked for, small ones first, and before others those of pbil-lambda."""
+    from benchmarks.igo.hitting import ALPHAS, COMPARED, FIRST, FUNCTIONS
+
+    figures = {1: COMPARED, 4: (FIRST, *(name for name in ALPHAS.values() if name != FIRST))}
+    cases = [
+        Case(function, n, algorithm, seed)
+        for n in sorted(options.sizes or size.sizes)
+        for function in options.functions or FUNCTIONS
+        for figure in ([options.figure] if options.figure else figures)
+        if n <= REACH[figure][function]
+        for algorithm in figures[figure]
+        if algorithm == FIRST or algorithm in (options.algorithms or figures[figure])
+        for seed in range(options.runs or size.runs)
+    ]
+    return list(dict.fromkeys(cases))
+
+
+def add_missing(file: Path, cases: Sequence[Case]) -> None:
+    """Make the runs that are not there."""
+    from benchmarks.acquisition.records import read
+
+    done = {Case(row["function"], int(row["n"]), row["algorithm"], int(row["seed"])) for row in read(file)}
+    waiting = [case for case in cases if case not in done]
+    print(f"{file}: {len(cases) - len(waiting)} of {len(cases)} runs done", flush=True)
+    for i, case in enumerate(waiting, 1):
+        run(file, case, label=f"{i}/{len(waiting)}")
+
+
+def run(file: Path, case: Case, *, label: str) -> None:
+    """Make one run and keep it."""
+    from benchmarks.acquisition.records import append, read
+    from benchmarks.igo.hitting import ALGORITHMS, FIRST, FUNCTIONS, hit
+
+    limit = math.inf if case.algorithm == FIRST else limit_of(case, read(file))
+    end = hit(ALGORITHMS[case.algorithm](case.n, case.seed), FUNCTIONS[case.function], limit)
+    row = case._asdict() | {"calls": end.calls, "found": int(end.found), "samples": end.samples}
+    append(file, row | {"seconds": f"{end.seconds:.4g}"})
+    calls = f"{end.calls} calls" if end.found else f"not after {end.calls} calls"
+    title = f"{label} {case.function} n = {case.n} {case.algorithm} seed {case.seed}"
+    print(f"{title}: {calls}, {end.samples} samples at most, {end.seconds:.1f} s", flush=True)
+
+
+def limit_of(case: Case, rows: Sequence[dict[str, str]]) -> int:
+    """Return how many calls a run may have: so many times the median of pbil-lambda's."""
+    from benchmarks.igo.hitting import FIRST
+
+    own = [row for row in rows if (row["function"], int(row["n"]), row["algorithm"]) == (*case[:2], FIRST)]
+    return math.ceil(PATIENCE * median(int(row["calls"]) for row in own))
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    from benchmarks.report import RESULTS
+
+    def listed(text: str) -> list[str]:
+        return text.split(",")
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help="n up to 3000, 10 runs")
+    parser.add_argument("--figure", type=int, choices=sorted(REACH), help="only this one")
+    parser.add_argument("--functions", type=listed, metavar="A,B", help="only these")
+    parser.add_argument("--sizes", type=lambda text: [int(n) for n in listed(text)], metavar="N,N", help="only")
+    parser.add_argument("--algorithms", type=listed, metavar="A,B", help="only these, and pbil-lambda")
+    parser.add_argument("--runs", type=int, help="how many of each, with seeds from 0 on")
+    parser.add_argument("--core", type=int, help="the core to use; by default the first allowed one")
+    parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="the folder of runs and results")
+    parser.add_argument("--draw", action="store_true", help="run nothing")
+    return parser.parse_args(given)
+
+
+if __name__ == "__main__":
+    main()

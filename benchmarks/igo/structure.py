@@ -1,0 +1,421 @@
+"""Figures 2 and 3: which layers, and which activation of each unit, learned while the weights are, on MNIST.
+
+    python -m benchmarks.igo.structure layers --short                        # minutes on one core
+    python -m benchmarks.igo.structure layers --trials 30 --seconds 540      # as many iterations as fit, on a GPU
+    python -m benchmarks.igo.structure activations --trials 10 --iterations 30000
+    python -m benchmarks.igo.structure layers --draw                         # the table and the picture of what has run
+
+``layers``: 32 hidden layers of 128 units, 31 bits. ``activations``: three of 1024, 3072 bits, and two networks without
+a choice; short, three of 256. Methods are the paper's: cGA and PBIL-epsilon draw two masks a step for one mini-batch
+and move the weights by their mean gradient; PBIL-lambda draws one mask for each mini-batch and moves theta after lambda
+of them. The initial learning rate and the number of iterations are in another paper: ours are options, and the number
+counts, since the rate falls at 1/2 and 3/4 of it. Mini-batches follow a new order each epoch. A trial's methods share
+their first weights and their orders.
+
+All trials train at the same time, the searches on the host: one call a step for those with two masks, one for those
+with one. While the device is at one call the host learns from the other. Rows, one for each trial of a method, are
+written at every look at the test images. Needs JAX and NumPy, and Matplotlib for the picture: ``--draw`` makes it up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import dataclasses
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.acquisition.records import machine, numbers, read, table
+from benchmarks.igo.mnist import Images, load
+from benchmarks.igo.networks import BATCH, Activations, Layers, Network, shuffled, step, test_errors, untrained
+from benchmarks.machine import describe_machine
+from benchmarks.report import RESULTS
+from sonde.igo import PBIL, cga
+
+Array = NDArray[np.float64]
+Bits = NDArray[np.bool_]
+Row = dict[str, str]
+
+RATE = 0.01
+PILOT = 40  # steps that are timed, after half as many that are not
+RESERVE, PART = 10.0, 0.93  # seconds kept for the end, and the part of the rest that is planned
+EVEN = 12  # looks at equal distances; the others are at equal ratios
+
+
+class Experiment(NamedTuple):
+    """A figure of the paper."""
+
+    title: str
+    network: Network
+    short: Network
+    paper: dict[str, str]  # final test error of 30 trials by method: median (quartiles)
+
+
+# 16 layers of He's gain 2 make 5000 times of what goes in, of gain 1, 500 times: the first steps undo fewer weights
+LAYERS = Layers(32, 128, gain=1.0)
+EXPERIMENTS = {
+    "layers": Experiment(
+        "Figure 2: selection of layers", LAYERS, LAYERS,
+        {"cGA": "2.240 (2.130, 2.298)", "PBIL-lambda": "1.855 (1.790, 1.932)", "PBIL-epsilon": "1.795 (1.752, 1.838)"},
+    ),
+    "activations": Experiment(
+        "Figure 3: selection of activations", Activations(3, 1024), Activations(3, 256),
+        {
+            "cGA": "1.450 (1.430, 1.488)", "PBIL-lambda": "1.370 (1.343, 1.420)",
+            "PBIL-epsilon": "1.385 (1.332, 1.437)", "ReLU": "1.610 (1.560, 1.627)", "tanh": "1.520 (1.490, 1.545)",
+        },
+    ),
+}  # fmt: skip
+
+
+class Chooser(ABC):
+    """Where the masks of a trial come from; each step draws and then tells."""
+
+    masks: int  # a step
+
+    @abstractmethod
+    def draw(self) -> Bits:
+        """Return the masks (masks, n) of a step."""
+
+    @abstractmethod
+    def tell(self, losses: Array) -> None:
+        """Learn from the losses of the masks drawn last."""
+
+    @abstractmethod
+    def likeliest(self) -> Bits:
+        """Return the mask (n,) for the test images."""
+
+    @property
+    def reference(self) -> float:
+        """lambda_r, where it is adapted."""
+        return np.nan
+
+
+class Pairs(Chooser):
+    """Two masks a step, and a step of the search after each: cGA and PBIL-epsilon."""
+
+    masks = 2
+
+    def __init__(self, search: PBIL) -> None:
+        self.search = search
+
+    def draw(self) -> Bits:
+        """Draw a generation."""
+        self._drawn = self.search.ask()
+        return self._drawn
+
+    def tell(self, losses: Array) -> None:
+        """Step."""
+        self.search.tell(self._drawn, losses)
+
+    def likeliest(self) -> Bits:
+        """Return the bits whose probability is at least one half."""
+        return self.search.theta >= 0.5
+
+    @property
+    def reference(self) -> float:
+        """lambda_r."""
+        return np.nan if self.search.adapt is None else self.search.save()["reference"]
+
+
+class Singles(Pairs):
+    """One mask a step, and a step of the search after a generation of lambda of them: PBIL-lambda."""
+
+    masks = 1
+
+    def __init__(self, search: PBIL) -> None:
+        super().__init__(search)
+        self._losses: list[float] = []
+
+    def draw(self) -> Bits:
+        """Return the next mask of a generation."""
+        if not self._losses:
+            super().draw()
+        return self._drawn[len(self._losses)][None]
+
+    def tell(self, losses: Array) -> None:
+        """Keep the loss, or step if it was the last."""
+        self._losses.append(float(losses[0]))
+        if len(self._losses) == len(self._drawn):
+            super().tell(np.array(self._losses))
+            self._losses = []
+
+
+class Fixed(Chooser):
+    """One mask for ever."""
+
+    masks = 1
+
+    def __init__(self, mask: Bits) -> None:
+        self.mask = mask
+
+    def draw(self) -> Bits:
+        """Return the mask."""
+        return self.mask[None]
+
+    def tell(self, losses: Array) -> None:
+        """Nothing is learned."""
+
+    def likeliest(self) -> Bits:
+        """Return the mask."""
+        return self.mask
+
+
+CHOOSERS = {
+    "cGA": lambda n, seed: Pairs(cga(n, seed=seed)),
+    "PBIL-lambda": lambda n, seed: Singles(PBIL(n, "lambda", seed=seed)),
+    "PBIL-epsilon": lambda n, seed: Pairs(PBIL(n, "epsilon", seed=seed)),
+    "ReLU": lambda n, seed: Fixed(np.ones(n, dtype=bool)),
+    "tanh": lambda n, seed: Fixed(np.zeros(n, dtype=bool)),
+}
+
+
+@dataclass
+class Trial:
+    """A trial of a method, and what was seen of it."""
+
+    method: str
+    number: int
+    chooser: Chooser
+    error: list[float] = field(default_factory=list)  # of the test images, in percent
+    loss: list[float] = field(default_factory=list)  # of the last mini-batch
+    reference: list[float] = field(default_factory=list)  # lambda_r
+    ones: list[int] = field(default_factory=list)  # of the likeliest mask
+
+
+class Crew:
+    """Trials that draw equally many masks a step, and their weights on the device."""
+
+    def __init__(self, network: Network, images: tuple[Images, Images], trials: Sequence[Trial]) -> None:
+        self.network, self.trials = network, trials
+        self.training, self.test = (Images(*map(jax.numpy.asarray, part)) for part in images)
+        seeds = [trial.number for trial in trials]
+        self.learners, self._keys = untrained(network, seeds), jax.vmap(jax.random.key)(np.array(seeds))
+        self._losses: Any = None
+
+    def launch(self, done: int, rate: float) -> None:
+        """Begin the step after so many."""
+        count = len(self.training.classes)
+        epoch, place = divmod(done, count // BATCH)
+        if place == 0:
+            self._orders = shuffled(self._keys, count, epoch)
+        masks = np.stack([trial.chooser.draw() for trial in self.trials])
+        self.learners, self._losses = step(
+            self.network, self.training, self.learners, self._orders, place, masks, np.float32(rate)
+        )
+
+    def collect(self) -> None:
+        """Wait for the step that was begun, and learn from its losses."""
+        self._losses = np.asarray(self._losses, dtype=float)
+        for trial, losses in zip(self.trials, self._losses, strict=True):
+            trial.chooser.tell(losses)
+
+    def look(self) -> None:
+        """Note where the trials are."""
+        masks = np.stack([trial.chooser.likeliest() for trial in self.trials])
+        errors = np.asarray(test_errors(self.network, self.test, self.learners.weights, masks))
+        for trial, error, losses, mask in zip(self.trials, errors, self._losses, masks, strict=True):
+            trial.error.append(float(error))
+            trial.loss.append(float(losses.mean()))
+            trial.reference.append(trial.chooser.reference)
+            trial.ones.append(int(mask.sum()))
+
+
+def crews(network: Network, images: tuple[Images, Images], methods: Sequence[str], trials: int) -> list[Crew]:
+    """Return all trials of all methods, together where they can be."""
+    made = [Trial(name, t, CHOOSERS[name](network.bits, t)) for name in methods for t in range(trials)]
+    groups = [[trial for trial in made if trial.chooser.masks == masks] for masks in (2, 1)]
+    return [Crew(network, images, group) for group in groups if group]
+
+
+def looks(iterations: int, points: int) -> list[int]:
+    """Return after which steps to look: at the quarters and between, and at equal ratios from the first on."""
+    even = np.linspace(0, iterations, EVEN + 1)[1:] if points > EVEN else [iterations]
+    ratios = np.geomspace(1, iterations, max(points - len(even), 1))
+    return sorted({max(1, round(at)) for at in (*even, *ratios)})
+
+
+def rate_at(done: int, iterations: int, initial: float) -> float:
+    """Return the learning rate of the step after so many: a tenth from 1/2 on, a hundredth from 3/4."""
+    return initial * 0.1 ** ((2 * done >= iterations) + (4 * done >= 3 * iterations))
+
+
+def train(together: Sequence[Crew], iterations: int, initial: float, at: Sequence[int], keep: Any = None) -> None:
+    """Train all, look at the steps ``at`` and call ``keep`` with how many of these are past."""
+    for crew in together:
+        crew.launch(0, initial)
+    for done in range(1, iterations + 1):
+        for crew in together:  # while the device is at the other crew's step
+            crew.collect()
+            if done in at:
+                crew.look()
+            if done < iterations:
+                crew.launch(done, rate_at(done, iterations, initial))
+        if done in at and keep is not None:
+            keep(at[: at.index(done) + 1])
+
+
+def planned(together: Sequence[Crew], until: float, points: int) -> int:
+    """Return how many iterations end before a time, looks included, after measuring one; uses the crews up."""
+    train(together, PILOT // 2, RATE, [PILOT // 2])  # compiles
+    begun = time.perf_counter()
+    train(together, PILOT, RATE, [])
+    trained = time.perf_counter()
+    for crew in together:
+        crew.look()
+    looked = time.perf_counter()
+    one, look = (trained - begun) / PILOT, looked - trained
+    print(f"{1e3 * one:.2f} ms a step, {look:.2f} s a look", flush=True)
+    return max(8, int(PART * (until - looked - RESERVE - points * look) / one))
+
+
+def run(network: Network, images: tuple[Images, Images], file: Path, options: argparse.Namespace) -> None:
+    """Train all trials of all methods, and write their rows."""
+    begun, iterations = time.perf_counter(), options.iterations
+    if options.seconds:
+        pilot = crews(network, images, options.methods, options.trials)
+        fit = planned(pilot, begun + options.seconds, options.points)
+        iterations = min(fit, iterations or fit)
+        del pilot
+    print(f"{file.stem}: {iterations} iterations, {options.trials} trials of {', '.join(options.methods)}", flush=True)
+    together = crews(network, images, options.methods, options.trials)
+    first = f"{device()}, products in {options.precision}; {describe_machine()}"
+
+    def keep(at: Sequence[int]) -> None:
+        trials = [trial for crew in together for trial in crew.trials]
+        settings = {"iterations": iterations, "learning rate": options.learning_rate, "gain": network.gain}
+        settings["seconds"] = f"{time.perf_counter() - begun:.1f}"
+        write(file, first, [row(trial, at, settings) for trial in trials])
+        medians = {name: np.median([t.error[-1] for t in trials if t.method == name]) for name in options.methods}
+        shown = ", ".join(f"{name} {error:.2f}" for name, error in medians.items())
+        print(f"{at[-1]} steps, {settings['seconds']} s: {shown}", flush=True)
+
+    train(together, iterations, options.learning_rate, looks(iterations, options.points), keep)
+
+
+def row(trial: Trial, at: Sequence[int], settings: dict[str, Any]) -> dict[str, Any]:
+    """Return what is kept of a trial."""
+    own = {"method": trial.method, "trial": trial.number, **settings, "after": numbers(at, 8)}
+    own |= {name: numbers(getattr(trial, name), 5) for name in ("error", "loss", "ones")}
+    return own | {"lambda_r": numbers(trial.reference, 5)}
+
+
+def write(file: Path, first: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Write all rows in place of what was there, under a line that names the machine."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w", newline="") as lines:
+        lines.write(f"# {first}\n")
+        writer = csv.DictWriter(lines, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def device() -> str:
+    """Return what JAX computes on."""
+    return f"{jax.devices()[0].device_kind}, JAX {jax.__version__}"
+
+
+def draw(file: Path, experiment: Experiment) -> None:
+    """Print the table of a file of rows, and paint the picture if that is possible."""
+    rows = read(file)
+    methods = [name for name in experiment.paper if any(own["method"] == name for own in rows)]
+    curves = {name: {cell: cells(rows, name, cell) for cell in ("error", "lambda_r", "ones")} for name in methods}
+    title = f"{experiment.title}; {rows[0]['iterations']} iterations, learning rate {rows[0]['learning rate']}"
+    lines = [line(name, curves[name], experiment.paper[name]) for name in methods]
+    table(file.with_name(f"{file.stem}_summary.csv"), title, lines, machine(file))
+    if find_spec("matplotlib"):
+        paint(file.with_suffix(""), cells(rows, methods[0], "after")[0], curves, experiment)
+
+
+def cells(rows: Sequence[Row], method: str, name: str) -> Array:
+    """Return a cell's numbers of all trials of a method, (trials, looks)."""
+    return np.array([[float(value) for value in own[name].split()] for own in rows if own["method"] == method])
+
+
+def line(method: str, own: dict[str, Array], paper: str) -> Row:
+    """Return a method's row of the table."""
+    final, reference = own["error"][:, -1], own["lambda_r"]
+    adapted = not np.isnan(reference).any()
+    return {
+        "method": method, "trials": str(len(final)), "test error (%): median (quartiles)": quartiles(final, 3),
+        "mean": f"{final.mean():.3f}", "paper, 30 trials": paper, "ones": quartiles(own["ones"][:, -1], 0),
+        "lambda_r at the end": quartiles(reference[:, -1], 1) if adapted else "",
+        "mean lambda_r at the end": f"{reference[:, -1].mean():.1f}" if adapted else "",
+        "greatest median lambda_r": f"{np.median(reference, axis=0).max():.1f}" if adapted else "",
+    }  # fmt: skip
+
+
+def quartiles(values: Array, digits: int) -> str:
+    """Return the median and the quartiles."""
+    low, middle, high = np.percentile(values, [25, 50, 75])
+    return f"{middle:.{digits}f} ({low:.{digits}f}, {high:.{digits}f})"
+
+
+def paint(path: Path, after: Array, curves: dict[str, dict[str, Array]], experiment: Experiment) -> None:
+    """Paint the test error and lambda_r over steps: medians, and the quartiles as bands."""
+    from benchmarks.first_order.plots import COLOURS, GREY, legend, panels, save
+
+    figure, axes = panels(1, 2, (11, 3.8))
+    for colour, (method, own) in zip(COLOURS, curves.items(), strict=False):
+        for axis, values in zip(axes[0], (own["error"], own["lambda_r"]), strict=True):
+            if not np.isnan(values).any():
+                low, middle, high = np.percentile(values, [25, 50, 75], axis=0)
+                axis.plot(after, middle, color=colour, linewidth=1.4, label=method)
+                axis.fill_between(after, low, high, color=colour, alpha=0.2, linewidth=0)
+        paper = float(experiment.paper[method].split()[0])
+        axes[0][0].plot(after[-1], paper, "_", color=colour, markersize=12, markeredgewidth=2)
+    for axis, name in zip(axes[0], ("test error (%); dashes: the paper's at its end", r"$\lambda_r$"), strict=True):
+        axis.set(xscale="log", yscale="log", xlabel="weight updates", ylabel=name)
+        axis.grid(alpha=0.25, color=GREY)
+    figure.suptitle(experiment.title, fontsize=10)
+    legend(axes[0][0])
+    save(figure, path)
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    options = arguments(given)
+    experiment = EXPERIMENTS[options.experiment]
+    file = options.out / f"igo_{options.experiment}{'_short' if options.short else ''}.csv"
+    if not options.draw:
+        jax.config.update("jax_default_matmul_precision", options.precision)
+        network = experiment.short if options.short else experiment.network
+        run(dataclasses.replace(network, gain=options.gain or network.gain), load(), file, options)
+    draw(file, experiment)
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("experiment", choices=EXPERIMENTS)
+    parser.add_argument("--short", action="store_true", help="250 iterations, 2 trials, 5 looks")
+    parser.add_argument("--iterations", type=int, help="weight updates, 30000; with --seconds, at most")
+    parser.add_argument("--seconds", type=float, help="as many iterations as end in so many seconds, start included")
+    parser.add_argument("--trials", type=int, help="of each method, 30")
+    parser.add_argument("--points", type=int, help="looks at the test images, about 40")
+    parser.add_argument("--methods", type=lambda text: text.split(","), metavar="A,B", help="only these")
+    parser.add_argument("--learning-rate", type=float, default=RATE, help="at the start")
+    parser.add_argument("--gain", type=float, help="of the first weights: 2 as He, 1 as LeCun (layers)")
+    parser.add_argument("--precision", default="float32", choices=("float32", "tensorfloat32"), help="of products")
+    parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="the folder of rows and pictures")
+    parser.add_argument("--draw", action="store_true", help="run nothing")
+    options = parser.parse_args(given)
+    for name, short, full in (("iterations", 250, 30_000), ("trials", 2, 30), ("points", 5, 40)):
+        if getattr(options, name) is None and not (name == "iterations" and options.seconds):
+            setattr(options, name, short if options.short else full)
+    known = list(EXPERIMENTS[options.experiment].paper)
+    options.methods = options.methods or known
+    if unknown := set(options.methods) - set(known):
+        parser.error(f"methods of {options.experiment} are {', '.join(known)}, got {', '.join(sorted(unknown))}")
+    return options
+
+
+if __name__ == "__main__":
+    main()

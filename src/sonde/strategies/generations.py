@@ -1,0 +1,124 @@
+"""The natural gradient over a history: generations of samples, each known by drawing it again.
+
+Generation g is drawn from its own random stream, so any process that has the results of generations before it draws
+the same samples, and finds which of them have been tried. The step is taken when all have ended; a failure ranks last,
+and so does, without being tried, what breaks a ``where``. What is known needs no trial.
+
+While a generation waits, further samples are drawn from the same distribution: workers are never idle. Those whose
+results came before the generation's last count in its step, so many workers make large generations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.igo import IGO, Family
+from sonde.space import Space
+from sonde.strategies.layout import Layout
+from sonde.strategies.luck import Luck
+from sonde.strategies.results import Result, Results
+
+Array = NDArray[np.float64]
+
+_GENERATION, _EXTRA = 21, 22  # purposes of the streams
+REFUSED = Result(np.inf, -1)  # what a sample that breaks a ``where`` is worth
+IDLE = 50  # generations without a new sample, after which the distribution begins anew
+MORE = 5000  # samples beyond the generation, at most
+BEGINNINGS = 20  # such beginnings, after which nothing new is likely
+
+
+class Sample:
+    """A drawn sample: its row as it is suggested, packed as well."""
+
+    def __init__(self, row: Array, allowed: bool) -> None:
+        self.row, self.packed, self.allowed = row, row.astype("<f8").tobytes(), allowed
+
+    def result(self, results: Results) -> Result | None:
+        """Return what is known of it."""
+        return results.find(self.packed) if self.allowed else REFUSED
+
+
+class Generations:
+    """A search by natural gradient, as far as results allow."""
+
+    def __init__(self, space: Space, layout: Layout, family: Family, seed: int, settings: Mapping[str, Any]) -> None:
+        self._space, self._layout, self._family, self._seed, self._settings = space, layout, family, seed, settings
+        self.number = self.beginnings = 0
+        self.luck = Luck(family.free)
+        self._latest, self._fruitless = -1, -1
+        self._begin()
+
+    def advance(self, results: Results) -> None:
+        """Take every step whose generation has ended."""
+        while not self.exhausted and (told := self._told(results)):
+            rows, losses = np.array([sample.row for sample, _ in told]), [result.loss for _, result in told]
+            self.search.tell(self._layout.samples(rows), losses)
+            self._count({result.place for _, result in told if result.place > self._latest}, results)
+            if self.search.settled or self._idle > IDLE:
+                self._begin()
+            else:
+                self._draw()
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether all that is drawn has been known for long."""
+        return self._fruitless > BEGINNINGS
+
+    def proposals(self) -> Iterator[Sample]:
+        """Draw what could be tried next: the generation, then more of the same distribution."""
+        if self.exhausted:
+            return
+        yield from self._generation
+        for place in range(MORE):
+            yield self._extra(place)
+
+    def _begin(self) -> None:
+        self.search = IGO(self._family, seed=0, **self._settings)
+        self.beginnings, self._fruitless, self._idle = self.beginnings + 1, self._fruitless + 1, 0
+        self._draw()
+
+    def _draw(self) -> None:
+        rng = np.random.default_rng([self._seed, self.number, _GENERATION])
+        self._generation = self._sampled(rng, self.search.sample_size)
+        self._extras: list[Sample] = []
+
+    def _extra(self, place: int) -> Sample:
+        while len(self._extras) <= place:
+            rng = np.random.default_rng([self._seed, self.number, _EXTRA, len(self._extras)])
+            self._extras += self._sampled(rng, 1)
+        return self._extras[place]
+
+    def _sampled(self, rng: np.random.Generator, count: int) -> list[Sample]:
+        complete = self._layout.complete_rows(np.asarray(self._family.draw(self.search.theta, rng, count), dtype=float))
+        rows = self._space.codec.deactivate(complete)
+        return [Sample(row, allowed) for row, allowed in zip(rows, self._space.feasible_rows(rows), strict=True)]
+
+    def _told(self, results: Results) -> list[tuple[Sample, Result]]:
+        """Return the samples of the generation with their results; nothing while one is missing."""
+        ended = [(sample, result) for sample in self._generation if (result := sample.result(results)) is not None]
+        if len(ended) < len(self._generation):
+            return []
+        last, place = max(result.place for _, result in ended), 0
+        while (extra := self._extra(place)).allowed:
+            result = results.find(extra.packed)
+            if result is None and extra.packed not in results.pending:
+                break  # nobody has asked for it, nor for those after it
+            if result is not None and result.place <= self._latest:
+                break  # it was known before
+            if result is not None and result.place < last:
+                ended.append((extra, result))
+            place += 1
+        return ended
+
+    def _count(self, new: set[int], results: Results) -> None:
+        """Note the results that a step learned from and that are newer than those of the steps before."""
+        for place in sorted(new):
+            self.luck.add(place, better=results.improved(place))
+        self._latest = max(new, default=self._latest)
+        self._idle = 0 if new else self._idle + 1
+        self._fruitless = 0 if new else self._fruitless
+        self.number += 1

@@ -1,0 +1,63 @@
+"""What is known of each configuration, by its row, in the order in which results came.
+
+A strategy whose state is a fold over the history replays its steps: where it needs a result that is here it goes on,
+where it is not it stops and asks for it. What it does then depends on results and their order alone, never on which
+process asked for what.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.trials import History
+
+Array = NDArray[np.float64]
+
+
+class Result(NamedTuple):
+    """A loss, lower is better, inf where the trial failed or broke a measured constraint; and its place of arrival."""
+
+    loss: float
+    place: int
+
+
+class Results:
+    """All results of a history, first come first."""
+
+    def __init__(self) -> None:
+        self.rows: list[Array] = []
+        self.losses: list[float] = []
+        self.best: list[int] = []  # best[i] is the place of the best of the first i + 1 results, the latest of equals
+        self.pending: set[bytes] = set()
+        self._by_row: dict[bytes, Result] = {}
+
+    def __len__(self) -> int:
+        return len(self.losses)
+
+    def update(self, history: History) -> None:
+        """Take in what has come since the last time."""
+        numbers = history.arrivals
+        losses = np.where(history.violations > 0, np.inf, history.values)
+        rows = history.rows
+        for number in numbers[len(self) :].tolist():
+            self._add(rows[number].astype("<f8"), float(losses[number]))
+        self.pending = {row.astype("<f8").tobytes() for row in history.pending.rows}
+
+    def _add(self, row: Array, loss: float) -> None:
+        loss = np.inf if np.isnan(loss) else loss
+        place = len(self.losses)
+        self.rows.append(row)
+        self.losses.append(loss)
+        self.best.append(place if not place or loss <= self.losses[self.best[-1]] else self.best[-1])
+        self._by_row.setdefault(row.tobytes(), Result(loss, place))
+
+    def find(self, row: bytes) -> Result | None:
+        """Return the first result of a row, if there is one."""
+        return self._by_row.get(row)
+
+    def improved(self, place: int) -> bool:
+        """Whether a result was better than all before it."""
+        return not place or self.losses[place] < self.losses[self.best[place - 1]]
