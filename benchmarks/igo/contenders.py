@@ -75,6 +75,20 @@ def pbil(n: int, calls: int, seed: int) -> Points:
     yield from _generations(PBIL(n, seed=seed))
 
 
+def sonde(problem: Problem, n: int, calls: int, seed: int) -> list[float]:
+    """Sonde's strategy as shipped, through the public interface."""
+    from sonde import Bool, Space, maximize
+
+    space, values = Space({f"bit{i}": Bool() for i in range(n)}), []
+
+    def value(trial: Any) -> float:
+        values.append(problem(np.array(list(trial.values()))))
+        return values[-1]
+
+    maximize(value, space, calls, strategy="igo", seed=seed, progress=False)
+    return values
+
+
 def catcma(n: int, calls: int, seed: int) -> Points:
     """CatCMA as it comes, every bit a category of two. It wants two numbers as well, which do nothing."""
     from cmaes import CatCMA
@@ -134,6 +148,7 @@ def played(recipe: Recipe) -> Contender:
 
 # Nevergrad's optimizers with TransitionChoice: with Choice, NGOpt ends at 19 of 64 leading ones instead of at 64.
 CONTENDERS: dict[str, Contender] = {
+    "igo": sonde,
     "random": played(random),
     "one-plus-one": played(one_plus_one),
     "ga": played(genetic),

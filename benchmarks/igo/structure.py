@@ -26,7 +26,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +33,8 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.acquisition.records import machine, numbers, read, table
+from benchmarks.acquisition.records import numbers
+from benchmarks.igo.curves import draw
 from benchmarks.igo.mnist import Images, load
 from benchmarks.igo.networks import BATCH, Activations, Layers, Network, shuffled, step, test_errors, untrained
 from benchmarks.machine import describe_machine
@@ -43,7 +43,6 @@ from sonde.igo import PBIL, cga
 
 Array = NDArray[np.float64]
 Bits = NDArray[np.bool_]
-Row = dict[str, str]
 
 RATE = 0.01
 PILOT = 40  # steps that are timed, after half as many that are not
@@ -324,63 +323,6 @@ def device() -> str:
     return f"{jax.devices()[0].device_kind}, JAX {jax.__version__}"
 
 
-def draw(file: Path, experiment: Experiment) -> None:
-    """Print the table of a file of rows, and paint the picture if that is possible."""
-    rows = read(file)
-    methods = [name for name in experiment.paper if any(own["method"] == name for own in rows)]
-    curves = {name: {cell: cells(rows, name, cell) for cell in ("error", "lambda_r", "ones")} for name in methods}
-    title = f"{experiment.title}; {rows[0]['iterations']} iterations, learning rate {rows[0]['learning rate']}"
-    lines = [line(name, curves[name], experiment.paper[name]) for name in methods]
-    table(file.with_name(f"{file.stem}_summary.csv"), title, lines, machine(file))
-    if find_spec("matplotlib"):
-        paint(file.with_suffix(""), cells(rows, methods[0], "after")[0], curves, experiment)
-
-
-def cells(rows: Sequence[Row], method: str, name: str) -> Array:
-    """Return a cell's numbers of all trials of a method, (trials, looks)."""
-    return np.array([[float(value) for value in own[name].split()] for own in rows if own["method"] == method])
-
-
-def line(method: str, own: dict[str, Array], paper: str) -> Row:
-    """Return a method's row of the table."""
-    final, reference = own["error"][:, -1], own["lambda_r"]
-    adapted = not np.isnan(reference).any()
-    return {
-        "method": method, "trials": str(len(final)), "test error (%): median (quartiles)": quartiles(final, 3),
-        "mean": f"{final.mean():.3f}", "paper, 30 trials": paper, "ones": quartiles(own["ones"][:, -1], 0),
-        "lambda_r at the end": quartiles(reference[:, -1], 1) if adapted else "",
-        "mean lambda_r at the end": f"{reference[:, -1].mean():.1f}" if adapted else "",
-        "greatest median lambda_r": f"{np.median(reference, axis=0).max():.1f}" if adapted else "",
-    }  # fmt: skip
-
-
-def quartiles(values: Array, digits: int) -> str:
-    """Return the median and the quartiles."""
-    low, middle, high = np.percentile(values, [25, 50, 75])
-    return f"{middle:.{digits}f} ({low:.{digits}f}, {high:.{digits}f})"
-
-
-def paint(path: Path, after: Array, curves: dict[str, dict[str, Array]], experiment: Experiment) -> None:
-    """Paint the test error and lambda_r over steps: medians, and the quartiles as bands."""
-    from benchmarks.first_order.plots import COLOURS, GREY, legend, panels, save
-
-    figure, axes = panels(1, 2, (11, 3.8))
-    for colour, (method, own) in zip(COLOURS, curves.items(), strict=False):
-        for axis, values in zip(axes[0], (own["error"], own["lambda_r"]), strict=True):
-            if not np.isnan(values).any():
-                low, middle, high = np.percentile(values, [25, 50, 75], axis=0)
-                axis.plot(after, middle, color=colour, linewidth=1.4, label=method)
-                axis.fill_between(after, low, high, color=colour, alpha=0.2, linewidth=0)
-        paper = float(experiment.paper[method].split()[0])
-        axes[0][0].plot(after[-1], paper, "_", color=colour, markersize=12, markeredgewidth=2)
-    for axis, name in zip(axes[0], ("test error (%); dashes: the paper's at its end", r"$\lambda_r$"), strict=True):
-        axis.set(xscale="log", yscale="log", xlabel="weight updates", ylabel=name)
-        axis.grid(alpha=0.25, color=GREY)
-    figure.suptitle(experiment.title, fontsize=10)
-    legend(axes[0][0])
-    save(figure, path)
-
-
 def main(given: Sequence[str] | None = None) -> None:
     options = arguments(given)
     experiment = EXPERIMENTS[options.experiment]
@@ -389,7 +331,7 @@ def main(given: Sequence[str] | None = None) -> None:
         jax.config.update("jax_default_matmul_precision", options.precision)
         network = experiment.short if options.short else experiment.network
         run(dataclasses.replace(network, gain=options.gain or network.gain), load(), file, options)
-    draw(file, experiment)
+    draw(file, experiment.title, experiment.paper)
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:

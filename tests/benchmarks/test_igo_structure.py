@@ -7,22 +7,10 @@ import jax
 import numpy as np
 import pytest
 from benchmarks.acquisition.records import read
+from benchmarks.igo.curves import draw
 from benchmarks.igo.mnist import Images
 from benchmarks.igo.networks import Activations, Layers, Network, shuffled
-from benchmarks.igo.structure import (
-    EXPERIMENTS,
-    Crew,
-    Fixed,
-    Pairs,
-    Singles,
-    Trial,
-    crews,
-    draw,
-    looks,
-    rate_at,
-    run,
-    train,
-)
+from benchmarks.igo.structure import EXPERIMENTS, Crew, Fixed, Pairs, Singles, Trial, crews, looks, rate_at, run, train
 
 from sonde.igo import PBIL
 
@@ -130,7 +118,7 @@ def test_a_run_writes_its_rows_its_table_and_its_picture(tmp_path: Path, seconds
     )
     file = tmp_path / "igo_activations.csv"
     run(Activations(2, 8, PIXELS), DATA, file, options)
-    draw(file, EXPERIMENTS["activations"])
+    draw(file, EXPERIMENTS["activations"].title, EXPERIMENTS["activations"].paper)
     rows = read(file)
     assert {(row["method"], int(row["trial"])) for row in rows} == {(name, t) for name in METHODS for t in (0, 1)}
     assert all(len(row["error"].split()) == len(row["after"].split()) for row in rows)

@@ -326,9 +326,9 @@ def test_integers_floats_and_categories_together(seed: int) -> None:
     (lambda: Bernoulli(True), "the number of bits must be a whole number of at least 1, got True"),
     (lambda: Categorical(0, 3), "the number of choices must be a whole number of at least 1, got 0"),
     (lambda: Categorical(3, 1), "the number of categories must be a whole number of at least 2, got 1"),
-    (lambda: Gaussian([1, 3]), "cells must be whole numbers of at least 2 or infinity, one for each column, got [1, 3]"),
-    (lambda: Gaussian([np.nan]), "cells must be whole numbers of at least 2 or infinity, one for each column, got [nan]"),
-    (lambda: Gaussian([[2, 2]]), "cells must be whole numbers of at least 2 or infinity, one for each column, got [[2, 2]]"),
+    (lambda: Gaussian([1, 3]), "cells must be whole numbers from 2 on, or infinite, one a column, got [1, 3]"),
+    (lambda: Gaussian([np.nan]), "cells must be whole numbers from 2 on, or infinite, one a column, got [nan]"),
+    (lambda: Gaussian([[2, 2]]), "cells must be whole numbers from 2 on, or infinite, one a column, got [[2, 2]]"),
     (lambda: Product([]), "a product needs at least one family, and families only"),
     (lambda: Product([Bernoulli(1), 3]), "a product needs at least one family, and families only"),
 ])  # fmt: skip

@@ -13,13 +13,15 @@ from sonde.strategies.auto import TABLE, Auto
 from sonde.strategies.dngo import DNGO
 from sonde.strategies.fobo import FOBO
 from sonde.strategies.gp import GP
+from sonde.strategies.igo import IGO
 from sonde.strategies.random import Random
 from sonde.strategies.sobol import Sobol
 from sonde.trials import History
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("auto", Auto), ("random", Random), ("dngo", DNGO), ("fobo", FOBO), ("gp", GP), ("sobol", Sobol)]
+    ("name", "kind"),
+    [("auto", Auto), ("random", Random), ("dngo", DNGO), ("fobo", FOBO), ("igo", IGO), ("gp", GP), ("sobol", Sobol)],
 )
 def test_strategies_have_names(name: str, kind: type) -> None:
     strategy = resolve_strategy(name)
@@ -36,7 +38,7 @@ def test_a_strategy_is_itself() -> None:
 def test_an_unknown_strategy_is_refused_with_the_known_ones(unknown: Any) -> None:
     with pytest.raises(OptionError) as caught:
         resolve_strategy(unknown)
-    assert "auto, random, dngo, fobo, gp, sobol" in str(caught.value)
+    assert "auto, random, dngo, fobo, igo, gp, sobol" in str(caught.value)
     assert repr(unknown) in str(caught.value)
 
 

@@ -345,7 +345,7 @@ def test_tables(tmp_path: Path) -> None:
         ({"seed": True}, "seed"),
         ({"name": ""}, "name"),
         ({"name": 3}, "name"),
-        ({"strategy": "magic"}, "auto, random, dngo, fobo, gp, sobol"),
+        ({"strategy": "magic"}, "auto, random, dngo, fobo, igo, gp, sobol"),
         ({"storage": "nowhere"}, "storage"),
         ({"lease": "60"}, "lease"),
     ],

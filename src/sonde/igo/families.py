@@ -174,16 +174,18 @@ class Gaussian(Family):
     than 1/n (1/(2n) in the first and last cell, which have one neighbour), or integers would freeze.
     """
 
-    WIDTH, NARROW, WIDE = 0.3, 1e-6, 1.0  # at the start; at least, of a continuous column; at most
+    WIDTH, NARROW, WIDE = (
+        0.39,
+        1e-6,
+        1.0,
+    )  # at the start, so that each third has a third of the draws; at least, of a continuous column; at most
     CHANGE = np.log(2.0)  # of a width in one step, at most
 
     def __init__(self, cells: ArrayLike) -> None:
         self.cells = np.atleast_1d(np.asarray(cells, dtype=float))
         whole = (self.cells >= 2) & (self.cells == np.rint(self.cells))
         if self.cells.ndim != 1 or not self.cells.size or not whole.all():
-            raise OptionError(
-                f"cells must be whole numbers of at least 2 or infinity, one for each column, got {cells!r}"
-            )
+            raise OptionError(f"cells must be whole numbers from 2 on, or infinite, one a column, got {cells!r}")
         self.width, self.free = len(self.cells), 2 * len(self.cells)
 
     def start(self) -> Array:

@@ -43,11 +43,22 @@ TABLE = (
         f"there are at most {MANY} results, failures included, few enough for an exact model of them",
     ),
     Row(
+        lambda space, history: _unordered(space),
+        "igo",
+        # benchmarks/igo/switch: on 64 bits ahead of dngo from there on, at a thousandth of the time
+        f"all parameters are bits or categories and there are more than {MANY} results",
+    ),
+    Row(
         lambda space, history: True,
         "dngo",
         f"there are more than {MANY} results, failures included, too many for an exact model of them",
     ),
 )
+
+
+def _unordered(space: Space) -> bool:
+    """Whether there is nothing to slide along: every parameter has no order, or two values."""
+    return all(not parameter.ordered or parameter.size <= 2 for parameter in space.parameters.values())
 
 
 class Auto(Strategy):

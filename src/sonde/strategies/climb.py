@@ -1,4 +1,4 @@
-"""A climb by changes of one parameter, replayed over a history.
+"""A climb by changes of one parameter of a finite space, replayed over a history.
 
 It stands at a configuration and goes through the changes of one parameter in random order, sweep by sweep; whatever is
 not worse is moved to, and nothing is looked at twice, so that plateaus are crossed and not circled. When a sweep moves
@@ -19,7 +19,7 @@ from sonde.space import Space
 from sonde.space.axis import Axis
 from sonde.strategies.layout import Layout
 from sonde.strategies.luck import Luck
-from sonde.strategies.results import Result, Results
+from sonde.strategies.results import Result, Results, fingerprint
 
 Array = NDArray[np.float64]
 
@@ -29,26 +29,22 @@ TRIES = 100
 
 
 class Move(NamedTuple):
-    """A change of one parameter: by so many points of its lattice, around the corner if it has no order; or of a
-    continuous one, by a stretch of its scale."""
+    """A change of one parameter by so many points of its lattice; a cyclic one goes on from the last to the first."""
 
     column: int
     axis: Axis
-    by: float
+    by: int
     cyclic: bool
 
     def apply(self, number: float) -> float:
         """Return the changed number."""
-        if self.axis.continuous:
-            unit = float(self.axis.to_unit(number)) + self.by
-            return float(self.axis.from_unit(min(max(unit, 0.0), 1.0)))
         index = round((number - self.axis.low) / (self.axis.step or 1.0)) + self.by
         size = self.axis.size
         return self.axis.point(index % size if self.cyclic else min(max(index, 0), size - 1))
 
 
 class Moves:
-    """All changes of one parameter."""
+    """All changes of one parameter, of a space without continuous ones."""
 
     def __init__(self, layout: Layout) -> None:
         self._axes = layout.axes
@@ -58,25 +54,15 @@ class Moves:
             for column in unordered
             for by in range(1, int(self._axes[column].size))
         ]
-        self._lattices = [column for column in layout.numbers if not self._axes[column].continuous]
-        self._continuous = [column for column in layout.numbers if self._axes[column].continuous]
-        self._fixed += [Move(column, self._axes[column], by, False) for column in self._lattices for by in (-1, 1)]
-
-    @property
-    def finite(self) -> bool:
-        """Whether the same changes come again: then one sweep is enough to say that a place is a local optimum."""
-        return not self._continuous
+        self._numbers = layout.numbers
+        self._fixed += [Move(column, self._axes[column], by, False) for column in self._numbers for by in (-1, 1)]
 
     def sweep(self, rng: np.random.Generator) -> list[Move]:
-        """Return every change once, in random order; numbers also get a random one, short or long."""
+        """Return every change once, in random order; numbers also get a random one."""
         moves = list(self._fixed)
-        for column in self._lattices:
+        for column in self._numbers:
             far = 1 + int(rng.integers(int(self._axes[column].size) - 1))
             moves.append(Move(column, self._axes[column], far, True))
-        moves += [
-            Move(column, self._axes[column], 10 ** rng.uniform(-4, -0.3) * rng.standard_normal(), False)
-            for column in self._continuous
-        ]
         return [moves[i] for i in rng.permutation(len(moves)).tolist()]
 
     def anything(self, rng: np.random.Generator) -> Array:
@@ -86,7 +72,7 @@ class Moves:
 
 
 class Place(NamedTuple):
-    """A configuration: a number for every parameter, and the row as it is suggested, packed as well."""
+    """A configuration: a number for every parameter, the row as it is suggested, and its fingerprint."""
 
     complete: Array
     row: Array
@@ -122,6 +108,9 @@ class Climb:
                 self.exhausted = True
             elif (result := results.find(self._next.packed)) is not None:
                 self._learn(self._next, result, results)
+            elif self._next.packed in results.gone:
+                self._visited.add(self._next.packed)
+                self._next, self._kick = None, False
             else:
                 return
 
@@ -159,7 +148,7 @@ class Climb:
             for move in self._sweep:
                 if self._open(place := self._changed(self._at, move)):
                     return place
-            if not self._moved and self._moves.finite:
+            if not self._moved:
                 return self._kicked(self._filled(results.rows[results.best[self._latest]]))
             self._sweeps, self._moved = self._sweeps + 1, False
             self._sweep = iter(self._moves.sweep(np.random.default_rng([self._seed, self._sweeps, _SWEEP])))
@@ -184,7 +173,7 @@ class Climb:
 
     def _place(self, complete: Array) -> Place:
         row = self._space.codec.deactivate(complete[None])[0]
-        return Place(complete, row, row.astype("<f8").tobytes())
+        return Place(complete, row, fingerprint(row))
 
     def _filled(self, row: Array) -> Place:
         """Return a row as a place: what is inactive gets some number, in case that it becomes active."""

@@ -20,26 +20,30 @@ from sonde.igo import IGO, Family
 from sonde.space import Space
 from sonde.strategies.layout import Layout
 from sonde.strategies.luck import Luck
-from sonde.strategies.results import Result, Results
+from sonde.strategies.results import Result, Results, fingerprint
 
 Array = NDArray[np.float64]
 
 _GENERATION, _EXTRA = 21, 22  # purposes of the streams
-REFUSED = Result(np.inf, -1)  # what a sample that breaks a ``where`` is worth
+REFUSED = Result(np.inf, -1)  # what a sample is worth that breaks a ``where``, or that was lost or cancelled
 IDLE = 50  # generations without a new sample, after which the distribution begins anew
+AT_ONCE = 32  # further samples that are drawn together
 MORE = 5000  # samples beyond the generation, at most
-BEGINNINGS = 20  # such beginnings, after which nothing new is likely
+REACH = 2  # times the results since the last step: among so many further samples, those with a result are looked for
+BEGINNINGS = 3  # such beginnings, after which nothing new is likely
 
 
 class Sample:
-    """A drawn sample: its row as it is suggested, packed as well."""
+    """A drawn sample: its row as it is suggested, and its fingerprint."""
 
     def __init__(self, row: Array, allowed: bool) -> None:
-        self.row, self.packed, self.allowed = row, row.astype("<f8").tobytes(), allowed
+        self.row, self.packed, self.allowed = row, fingerprint(row), allowed
 
     def result(self, results: Results) -> Result | None:
         """Return what is known of it."""
-        return results.find(self.packed) if self.allowed else REFUSED
+        if not self.allowed or self.packed in results.gone:
+            return REFUSED
+        return results.find(self.packed)
 
 
 class Generations:
@@ -89,7 +93,7 @@ class Generations:
     def _extra(self, place: int) -> Sample:
         while len(self._extras) <= place:
             rng = np.random.default_rng([self._seed, self.number, _EXTRA, len(self._extras)])
-            self._extras += self._sampled(rng, 1)
+            self._extras += self._sampled(rng, AT_ONCE)
         return self._extras[place]
 
     def _sampled(self, rng: np.random.Generator, count: int) -> list[Sample]:
@@ -98,20 +102,19 @@ class Generations:
         return [Sample(row, allowed) for row, allowed in zip(rows, self._space.feasible_rows(rows), strict=True)]
 
     def _told(self, results: Results) -> list[tuple[Sample, Result]]:
-        """Return the samples of the generation with their results; nothing while one is missing."""
+        """Return the samples of the generation with their results; nothing while one is missing.
+
+        Further ones count by when they came, never by whether they were under way: nobody can tell that later.
+        """
         ended = [(sample, result) for sample in self._generation if (result := sample.result(results)) is not None]
         if len(ended) < len(self._generation):
             return []
-        last, place = max(result.place for _, result in ended), 0
-        while (extra := self._extra(place)).allowed:
-            result = results.find(extra.packed)
-            if result is None and extra.packed not in results.pending:
-                break  # nobody has asked for it, nor for those after it
-            if result is not None and result.place <= self._latest:
-                break  # it was known before
-            if result is not None and result.place < last:
+        last = max(result.place for _, result in ended)
+        for place in range(min(REACH * (last - self._latest), MORE)):
+            extra = self._extra(place)
+            result = results.find(extra.packed) if extra.allowed else None
+            if result is not None and self._latest < result.place < last:
                 ended.append((extra, result))
-            place += 1
         return ended
 
     def _count(self, new: set[int], results: Results) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sonde.errors import OptionError
+from sonde.igo import PBIL
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.strategies.climb import Climb, Place
@@ -27,6 +29,8 @@ from sonde.trials import History
 
 Array = NDArray[np.float64]
 
+CLIMBS = 3.0  # turns of the climb for one of the gradient while neither is luckier; benchmarks/igo/pseudo_boolean
+SETTINGS = ("sample_size", "largest_sample_size", "step_size", "alpha")  # further ones of ``sonde.igo.IGO``
 _TURN, _ANYTHING = 26, 27  # purposes of the key's streams
 
 
@@ -41,7 +45,8 @@ class IGO(Strategy):
         Whether the number of samples of a generation adapts to the noise (``"lambda"``, default), the length of the
         step (``"epsilon"``), or neither (``None``).
     polish
-        Whether trials are shared with a local search; ``False`` is the natural gradient alone.
+        Whether trials are shared with a local search where no parameter is continuous; ``False`` is the natural
+        gradient alone.
     sample_size, largest_sample_size, step_size, alpha
         As of ``sonde.igo.IGO``; by default they follow from the number of free parameters.
     """
@@ -49,7 +54,13 @@ class IGO(Strategy):
     name = "igo"
 
     def __init__(self, *, adapt: str | None = "lambda", polish: bool = True, **settings: Any) -> None:
+        unknown = sorted(set(settings) - set(SETTINGS))
+        if unknown:
+            raise OptionError(f"there is no setting {unknown[0]!r}; there are adapt, polish, {', '.join(SETTINGS)}")
+        if not isinstance(polish, bool):
+            raise OptionError(f"polish must be True or False, got {polish!r}")
         self._settings = {"adapt": adapt, **settings}
+        PBIL(1, **self._settings)  # what is wrong is said now
         self._polish = polish
         self._fold: _Fold | None = None
 
@@ -72,16 +83,22 @@ class IGO(Strategy):
         return np.array(rows).reshape(-1, len(space))
 
     def explain(self, space: Space, history: History) -> str:
-        """Say where the search stands."""
-        fold = self._folded(space, history, self._fold.seed if self._fold else 0)
-        if fold.generations is None:
+        """Say where the search stands; before the first suggestion here the seed is not known, nor is that."""
+        family = Layout(space).family
+        if family is None:
             return "there is one configuration only"
-        search = fold.generations.search
         said = (
-            f"draws from a distribution with {search.family.free} free parameters that follows the natural gradient "
-            f"(generation {fold.generations.number + 1}, {search.sample_size} samples each)"
+            f"draws configurations from a distribution with {family.free} free parameters that follows the natural "
+            "gradient"
         )
-        return said + (f"; {1 - fold.shares()[0]:.0%} of the turns climb from the best" if self._polish else "")
+        if self._fold is None or self._fold.history is not history:
+            return said + ("; some of the turns climb from the best" if self._polish else "")
+        fold = self._folded(space, history, self._fold.seed)
+        generations = fold.generations
+        if generations is None or fold.exhausted:
+            return "all configurations that are likely are known; picks at random from what is left"
+        said += f" (generation {generations.number + 1}, {generations.search.sample_size} samples each)"
+        return said + (f"; {fold.shares()[1]:.0%} of the turns climb from the best" if self._polish else "")
 
     def _folded(self, space: Space, history: History, seed: int) -> _Fold:
         """Return what the history has come to, going on from the last time if it is the same one."""
@@ -102,7 +119,8 @@ class _Fold:
         self.climb: Climb | None = None
         if layout.family is not None:
             self.generations = Generations(space, layout, layout.family, seed, settings)
-            self.climb = Climb(space, layout, layout.family, seed) if polish else None
+            if polish and space.finite:  # along a scale a distribution adapts its width, a climb would guess
+                self.climb = Climb(space, layout, layout.family, seed)
 
     def update(self) -> None:
         """Take in what has come."""
@@ -111,6 +129,11 @@ class _Fold:
             if search is not None:
                 search.advance(self.results)
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether neither search has anything to propose any more."""
+        return all(search is None or search.exhausted for search in (self.generations, self.climb))
+
     def fresh(self) -> list[Iterator[Array]]:
         """Return what each search would try next, without what is known, under way, or proposed by the other."""
         taken: set[bytes] = set()
@@ -118,7 +141,7 @@ class _Fold:
         def novel(proposals: Iterator[Sample] | Iterator[Place]) -> Iterator[Array]:
             for proposal in proposals:
                 packed = proposal.packed
-                known = packed in taken or packed in self.results.pending or self.results.find(packed) is not None
+                known = packed in taken or self.results.knows(packed)
                 if not known and getattr(proposal, "allowed", True):
                     taken.add(packed)
                     yield proposal.row
@@ -137,5 +160,6 @@ class _Fold:
         """Return how likely each search is to have the next turn: as often as its trials have been the best lately."""
         if self.generations is None or self.climb is None:
             return (1.0, 0.0)
-        rates = [search.luck.rate(len(self.results)) for search in (self.generations, self.climb)]
-        return rates[0] / sum(rates), rates[1] / sum(rates)
+        drawn = self.generations.luck.rate(len(self.results))
+        climbed = CLIMBS * self.climb.luck.rate(len(self.results))
+        return drawn / (drawn + climbed), climbed / (drawn + climbed)

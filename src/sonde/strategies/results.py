@@ -7,14 +7,22 @@ process asked for what.
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.trials import History
+from sonde.trials import History, State
 
 Array = NDArray[np.float64]
+
+_GONE = [code for code, state in enumerate(State) if state in (State.LOST, State.CANCELLED)]
+
+
+def fingerprint(row: Array) -> bytes:
+    """Return a few bytes that tell rows apart: of a row of thousands of entries, much less than the row."""
+    return blake2b(row.astype("<f8").tobytes(), digest_size=16).digest()
 
 
 class Result(NamedTuple):
@@ -32,6 +40,7 @@ class Results:
         self.losses: list[float] = []
         self.best: list[int] = []  # best[i] is the place of the best of the first i + 1 results, the latest of equals
         self.pending: set[bytes] = set()
+        self.gone: set[bytes] = set()  # lost or cancelled: no result is waited for
         self._by_row: dict[bytes, Result] = {}
 
     def __len__(self) -> int:
@@ -43,8 +52,10 @@ class Results:
         losses = np.where(history.violations > 0, np.inf, history.values)
         rows = history.rows
         for number in numbers[len(self) :].tolist():
-            self._add(rows[number].astype("<f8"), float(losses[number]))
-        self.pending = {row.astype("<f8").tobytes() for row in history.pending.rows}
+            self._add(rows[number], float(losses[number]))
+        self.pending = {fingerprint(row) for row in history.pending.rows}
+        gone = {fingerprint(row) for row in rows[np.isin(history.states, _GONE)]}
+        self.gone = gone - self.pending - self._by_row.keys()
 
     def _add(self, row: Array, loss: float) -> None:
         loss = np.inf if np.isnan(loss) else loss
@@ -52,11 +63,15 @@ class Results:
         self.rows.append(row)
         self.losses.append(loss)
         self.best.append(place if not place or loss <= self.losses[self.best[-1]] else self.best[-1])
-        self._by_row.setdefault(row.tobytes(), Result(loss, place))
+        self._by_row.setdefault(fingerprint(row), Result(loss, place))
 
     def find(self, row: bytes) -> Result | None:
-        """Return the first result of a row, if there is one."""
+        """Return the first result of a row, by its fingerprint, if there is one."""
         return self._by_row.get(row)
+
+    def knows(self, row: bytes) -> bool:
+        """Whether a row was asked for, whatever became of it."""
+        return row in self._by_row or row in self.pending or row in self.gone
 
     def improved(self, place: int) -> bool:
         """Whether a result was better than all before it."""

@@ -1,0 +1,112 @@
+"""Results by row, in the order of their arrival."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.space.spaces import examples
+from tests.strategies.runs import Run, Told, bits
+
+from sonde.strategies.results import Result, Results, fingerprint
+from sonde.trials import Evaluation, Outcome, State, failure
+
+Array = NDArray[np.float64]
+
+SPACE = bits(3)
+ROWS = np.array(list(SPACE.rows()))
+
+
+def found(results: Results, row: Array) -> Result | None:
+    return results.find(fingerprint(row))
+
+
+def results_of(*losses: float) -> Results:
+    told = Told(SPACE)
+    for row, loss in zip(ROWS, losses, strict=False):
+        told.add(row, loss)
+    return told.results
+
+
+def test_nothing_is_known_of_an_empty_history() -> None:
+    results = Results()
+    results.update(Run(SPACE).history)
+    assert len(results) == 0
+    assert found(results, ROWS[0]) is None
+
+
+def test_results_have_the_places_of_their_arrival() -> None:
+    run, results = Run(SPACE), Results()
+    first, second, third = (run.add(row) for row in ROWS[:3])
+    for number, loss in ((third, 3.0), (first, 1.0)):
+        run.tell(number, loss)
+    results.update(run.history)
+    assert found(results, ROWS[2]) == (3.0, 0)
+    assert found(results, ROWS[0]) == (1.0, 1)
+    assert found(results, ROWS[1]) is None
+    assert results.pending == {fingerprint(ROWS[1])}
+    run.tell(second, 2.0)
+    results.update(run.history)
+    assert found(results, ROWS[1]) == (2.0, 2)
+    assert results.pending == set()
+    np.testing.assert_array_equal(results.rows, ROWS[[2, 0, 1]])
+
+
+def test_the_first_result_of_a_row_is_the_one() -> None:
+    told = Told(SPACE)
+    for loss in (2.0, 1.0):
+        told.add(ROWS[0], loss)
+    assert found(told.results, ROWS[0]) == (2.0, 0)
+    assert len(told.results) == 2
+
+
+def test_failures_and_broken_constraints_are_infinitely_bad() -> None:
+    told = Told(SPACE)
+    never = Outcome(State.COMPLETED, value=math.nan)  # no storage reports it; a history could
+    for row, outcome in zip(
+        ROWS,
+        [
+            failure("why"),
+            Evaluation(-5.0, constraints={"memory": 0.1}),
+            Evaluation(-4.0, constraints={"memory": 0.0}),
+            math.nan,
+            -math.inf,
+            never,
+        ],
+        strict=False,
+    ):
+        told.add(row, outcome)
+    assert told.results.losses == [math.inf, math.inf, -4.0, math.inf, math.inf, math.inf]
+
+
+def test_the_best_so_far_is_the_latest_of_equals() -> None:
+    results = results_of(3.0, 5.0, 2.0, 2.0, 9.0)
+    assert results.best == [0, 0, 2, 3, 3]
+    assert [results.improved(place) for place in range(5)] == [True, False, True, False, False]
+
+
+def test_losses_follow_the_sign() -> None:
+    run, results = Run(SPACE, sign=-1.0), Results()
+    run.add(ROWS[0], 7.0)
+    results.update(run.history)
+    assert results.losses == [-7.0]
+
+
+@examples(60)
+@given(st.lists(st.tuples(st.integers(0, 7), st.sampled_from([0.0, 1.0, 2.0, math.nan])), max_size=20), st.data())
+def test_taking_in_bit_by_bit_is_taking_in_at_once(trials: list[tuple[int, float]], data: st.DataObject) -> None:
+    run, steady = Run(SPACE), Results()
+    numbers = [run.add(ROWS[which]) for which, _ in trials]
+    for number in data.draw(st.permutations(numbers)):
+        run.tell(number, trials[number][1])
+        if data.draw(st.booleans()):
+            steady.update(run.history)
+    steady.update(run.history)
+    at_once = Results()
+    at_once.update(run.again().history)
+    assert (steady.losses, steady.best, steady.pending) == (at_once.losses, at_once.best, at_once.pending)
+    assert all(found(steady, row) == found(at_once, row) for row in ROWS)
+    np.testing.assert_array_equal(np.array(steady.rows), np.array(at_once.rows))
