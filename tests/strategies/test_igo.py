@@ -538,3 +538,16 @@ def test_threads_share_a_study() -> None:
         list(pool.map(work, range(4)))
     assert study.best_value == 0
     assert len({tuple(trial.items()) for trial in study.trials}) == 240
+
+
+def test_auto_takes_it_for_bits_and_categories_with_many_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonde.strategies.auto.MANY", 20)
+    for parameter, taken in ((sonde.Categorical(["a", "b", "c"]), "igo"), (sonde.Int(0, 9), "dngo")):
+        space = sonde.Space({f"bit{i}": sonde.Bool() for i in range(8)} | {"other": parameter})
+        study = sonde.Study(space, seed=0, strategy="igo")
+        for _ in range(21):
+            trial = study.ask()
+            study.tell(trial, sum(trial[f"bit{i}"] for i in range(8)))
+        going = sonde.Study(space, seed=0)
+        going.add_trials([{"params": dict(trial), "value": trial.value} for trial in study.trials])
+        assert f"{taken}, because" in going.explain()

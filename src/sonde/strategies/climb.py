@@ -76,7 +76,7 @@ class Place(NamedTuple):
 
     complete: Array
     row: Array
-    packed: bytes
+    mark: bytes
 
 
 class Climb:
@@ -106,10 +106,10 @@ class Climb:
             self._next = self._next or self._choose(results)
             if self._next is None:
                 self.exhausted = True
-            elif (result := results.find(self._next.packed)) is not None:
+            elif (result := results.find(self._next.mark)) is not None:
                 self._learn(self._next, result, results)
-            elif self._next.packed in results.gone:
-                self._visited.add(self._next.packed)
+            elif self._next.mark in results.gone:
+                self._visited.add(self._next.mark)
                 self._next, self._kick = None, False
             else:
                 return
@@ -125,7 +125,7 @@ class Climb:
     def _learn(self, place: Place, result: Result, results: Results) -> None:
         """Look at a result: move there if it is not worse, and to the best of all if that is elsewhere."""
         self._next = None
-        self._visited.add(place.packed)
+        self._visited.add(place.mark)
         self.luck.add(result.place, better=results.improved(result.place))
         self._latest = max(self._latest, result.place)
         if result.loss <= self._loss or self._kick:
@@ -139,7 +139,7 @@ class Climb:
 
     def _stand(self, place: Place, loss: float) -> None:
         self._at, self._loss, self._moved = place, loss, True
-        self._visited.add(place.packed)
+        self._visited.add(place.mark)
 
     def _choose(self, results: Results) -> Place | None:
         """Return the next change to look at, or a kick where there is none; None if nothing is left."""
@@ -181,6 +181,6 @@ class Climb:
         return self._place(np.where(np.isnan(row), anything, row))
 
     def _open(self, place: Place) -> bool:
-        return place.packed not in self._visited and (
+        return place.mark not in self._visited and (
             not self._space.constraints or self._space.feasible(self._space.codec.configuration(place.row))
         )

@@ -37,13 +37,13 @@ class Sample:
     """A drawn sample: its row as it is suggested, and its fingerprint."""
 
     def __init__(self, row: Array, allowed: bool) -> None:
-        self.row, self.packed, self.allowed = row, fingerprint(row), allowed
+        self.row, self.mark, self.allowed = row, fingerprint(row), allowed
 
     def result(self, results: Results) -> Result | None:
         """Return what is known of it."""
-        if not self.allowed or self.packed in results.gone:
+        if not self.allowed or self.mark in results.gone:
             return REFUSED
-        return results.find(self.packed)
+        return results.find(self.mark)
 
 
 class Generations:
@@ -112,7 +112,7 @@ class Generations:
         last = max(result.place for _, result in ended)
         for place in range(min(REACH * (last - self._latest), MORE)):
             extra = self._extra(place)
-            result = results.find(extra.packed) if extra.allowed else None
+            result = results.find(extra.mark) if extra.allowed else None
             if result is not None and self._latest < result.place < last:
                 ended.append((extra, result))
         return ended

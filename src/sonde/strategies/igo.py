@@ -92,13 +92,13 @@ class IGO(Strategy):
             "gradient"
         )
         if self._fold is None or self._fold.history is not history:
-            return said + ("; some of the turns climb from the best" if self._polish else "")
+            return said + ("; some of the turns climb from the best" if self._polish and space.finite else "")
         fold = self._folded(space, history, self._fold.seed)
         generations = fold.generations
         if generations is None or fold.exhausted:
             return "all configurations that are likely are known; picks at random from what is left"
         said += f" (generation {generations.number + 1}, {generations.search.sample_size} samples each)"
-        return said + (f"; {fold.shares()[1]:.0%} of the turns climb from the best" if self._polish else "")
+        return said + (f"; {fold.shares()[1]:.0%} of the turns climb from the best" if fold.climb else "")
 
     def _folded(self, space: Space, history: History, seed: int) -> _Fold:
         """Return what the history has come to, going on from the last time if it is the same one."""
@@ -140,10 +140,10 @@ class _Fold:
 
         def novel(proposals: Iterator[Sample] | Iterator[Place]) -> Iterator[Array]:
             for proposal in proposals:
-                packed = proposal.packed
-                known = packed in taken or self.results.knows(packed)
+                mark = proposal.mark
+                known = mark in taken or self.results.knows(mark)
                 if not known and getattr(proposal, "allowed", True):
-                    taken.add(packed)
+                    taken.add(mark)
                     yield proposal.row
 
         return [novel(search.proposals()) for search in (self.generations, self.climb) if search is not None]
