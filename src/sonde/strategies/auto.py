@@ -45,7 +45,7 @@ TABLE = (
     Row(
         lambda space, history: _unordered(space),
         "igo",
-        # benchmarks/igo/switch: on 64 bits no worse than dngo from there on, at a thousandth of the time
+        # benchmarks/igo/switch: on 64 bits even with dngo from there on, at a thousandth of the time
         f"all parameters are bits or categories and there are more than {MANY} results",
     ),
     Row(
