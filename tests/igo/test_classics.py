@@ -84,3 +84,15 @@ def test_adapting_the_sample_size_beats_the_better_step_of_cga(objective: Callab
 @BOTH
 def test_adapting_the_step_solves_both(objective: Callable[[Any], Any]) -> None:
     assert all(calls_until(PBIL(20, adapt="epsilon", seed=seed), objective, 20_000) < 20_000 for seed in range(5))
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.0, "x", True])
+def test_bits_of_cga_are_counted(n: Any) -> None:
+    with pytest.raises(OptionError, match="the number of bits must be a whole number of at least 1"):
+        cga(n)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, "x", True])
+def test_a_seed_is_a_whole_number(seed: Any) -> None:
+    with pytest.raises(OptionError, match="seed must be a whole number of at least 0"):
+        PBIL(5, seed=seed)

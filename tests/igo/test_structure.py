@@ -136,3 +136,9 @@ def test_settings_reach_the_search() -> None:
     assert (structure.search.step_size, len(structure.draw()["a"])) == (0.25, 3)
     with pytest.raises(OptionError, match="alpha must be"):
         Structure({"a": 9}, alpha=0)
+
+
+@pytest.mark.parametrize("shapes", [5, None, [3, 4]])
+def test_shapes_are_named(shapes: Any) -> None:
+    with pytest.raises(OptionError, match="shapes must be a dict such as"):
+        Structure(shapes)

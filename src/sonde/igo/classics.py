@@ -22,7 +22,8 @@ class PBIL(IGO):
 
 def cga(n: int, *, step_size: float | None = None, seed: int | None = None) -> PBIL:
     """Return the compact genetic algorithm: two samples, a step of 1/n towards the better one."""
-    return PBIL(n, adapt=None, step_size=1 / n if step_size is None else step_size, seed=seed)
+    least = 1 / whole("the number of bits", n, 1)
+    return PBIL(n, adapt=None, step_size=least if step_size is None else step_size, seed=seed)
 
 
 def umda(n: int, sample_size: int, selected: int, *, seed: int | None = None) -> PBIL:

@@ -69,7 +69,7 @@ class IGO:
             least, _at_least("largest_sample_size", most, least), _at_least("alpha", alpha, 1)
         )
         self._preference = preference
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(None if seed is None else whole("seed", seed, 0))
         self._theta = family.start() if theta is None else self._checked_theta(theta)
 
     @property

@@ -52,6 +52,8 @@ class Structure:
         seed: int | None = None,
         **settings: Any,
     ) -> None:
+        if not isinstance(shapes, Mapping):
+            raise OptionError(f"shapes must be a dict such as {{'layers': 31}}, got {shapes!r}")
         self.shapes = {
             name: tuple(shape) if isinstance(shape, Sequence) else (shape,) for name, shape in shapes.items()
         }

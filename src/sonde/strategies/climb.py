@@ -101,7 +101,6 @@ class Climb:
         """Move as far as results are known."""
         if self._at is None and len(results):
             self._stand(self._filled(results.rows[0]), results.losses[0])
-            self._moved = True
         while self._at is not None and not self.exhausted:
             self._next = self._next or self._choose(results)
             if self._next is None:
