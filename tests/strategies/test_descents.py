@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tests.space.spaces import examples
 
 from sonde.strategies.descents import (
+    BASIN,
     FINE,
     KNOWN,
     NARROWEST,
@@ -30,7 +31,11 @@ def line(*steps: tuple[float, ...]) -> Results:
     """Results on one axis: (unit, value), or (unit, value, slope); a slope is steep unless it is given."""
     whole = [(*step, -STEEP)[:3] for step in steps]
     units, values, slopes = np.array(whole, dtype=float).reshape(-1, 3).T
-    return Results(values, units[:, None], slopes[:, None])
+    return all_asked(values, units[:, None], slopes[:, None])
+
+
+def all_asked(values: Array, units: Array, slopes: Array) -> Results:
+    return Results(values, units, slopes, np.ones(len(values), dtype=bool))
 
 
 def state(descent: Descent) -> tuple[int, float, bool]:
@@ -71,7 +76,8 @@ def test_a_gain_too_small_to_be_a_success_moves_the_best_and_narrows_nothing() -
     results = line(*first, (0.51, -1e-3), (0.52, -2e-3))
     (only,) = follow(results, 4)
     assert state(only) == (5, START, False)
-    assert only.stalled == 2
+    assert only.stalled == 0  # the best of all has not stalled while it gains anything
+    assert follow(line(*first[:3], (0.5, 0.0), (0.95, -5.0), (0.51, -1e-3), (0.52, -2e-3)), 4)[0].stalled == 2
     large = line(*first, (0.51, -1.0), (0.52, -2.0))
     assert follow(large, 4)[0].side == 2 * START
 
@@ -119,7 +125,7 @@ def test_slopes_promise_what_the_region_and_the_cube_have_room_for(unit: float, 
 
 
 def test_a_promise_is_the_sum_of_those_slopes_that_are_known() -> None:
-    results = Results(np.zeros(1), np.array([[0.5, 0.0, 0.5]]), np.array([[1.0, 5.0, np.nan]]))
+    results = all_asked(np.zeros(1), np.array([[0.5, 0.0, 0.5]]), np.array([[1.0, 5.0, np.nan]]))
     assert results.promise(0, 0.4) == pytest.approx(0.4)
 
 
@@ -174,7 +180,7 @@ def test_a_result_in_two_regions_belongs_to_the_nearer_one_by_their_sides() -> N
 
 def test_a_descent_that_is_over_owns_nothing_any_more() -> None:
     results = line((0.5, 10.0), (0.5, 5.0, 0.0), (0.52, 6.0))
-    assert [state(each) for each in follow(results, 1)] == [(1, START, True), (2, START, False)]
+    assert [state(each) for each in follow(results, 1)] == [(1, START, True), (2, pytest.approx(0.02), False)]
 
 
 def test_a_known_bottom_ends_a_descent() -> None:
@@ -186,11 +192,68 @@ def test_a_known_bottom_ends_a_descent() -> None:
 
 
 def test_a_bottom_is_known_by_every_coordinate() -> None:
-    units = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5 + 2 * KNOWN], [0.5, 0.5]])
+    units = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5 + 1.5 * KNOWN], [0.5, 0.5 + 0.8 * KNOWN]])
     slopes = np.array([[1.0, 1.0], [0.0, 0.0], [STEEP, STEEP], [STEEP, STEEP]])
-    results = Results(np.array([10.0, 5.0, 6.0, 5.5]), units, slopes)
+    results = all_asked(np.array([10.0, 5.0, 6.0, 5.5]), units, slopes)
     assert [each.over for each in follow(Results(*(each[:3] for each in astuple(results))), 1)] == [True, False]
     assert [each.over for each in follow(results, 1)] == [True, True]  # it has come to the first one's bottom
+
+
+def test_a_descent_keeps_halfway_away_from_a_known_bottom() -> None:
+    bottom = [(0.5, 10.0), (0.5, 5.0, 0.0)]
+    other = follow(line(*bottom, (0.6, 6.0, STEEP / 2), (0.59, 7.0)), 1)[1]  # too steep to be of that basin
+    assert (other.best, other.over) == (2, False)
+    assert other.side == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(("share", "ends"), [(0.9, False), (1.1, True), (2.0, True), (2.9, True), (3.1, False)])
+def test_slopes_that_fall_to_a_known_bottom_end_a_descent(share: float, ends: bool) -> None:
+    """The height is 10 at a distance of 0.1; an end on the way there is no bottom of its own."""
+    assert BASIN == (1.0, 3.0)
+    on_the_way = [(0.5, 30.0), (0.5, 5.0, 0.0), (0.62, 17.0, share * 12.0 / 0.12)]
+    once, twice = follow(line(*on_the_way), 1)[1], follow(line(*on_the_way, (0.6, 15.0, share * 10.0 / 0.1)), 1)[1]
+    assert not once.over  # one slope may point there by chance
+    assert (twice.over, twice.known) == (ends, ends)
+
+
+def test_slopes_that_fall_to_two_bottoms_end_nothing() -> None:
+    two = [(0.1, 30.0), (0.1, 5.0, 0.0), (0.5, 20.0, -STEEP), (0.5, 5.0, 0.0)]
+    between = follow(line(*two, (0.36, 12.0, -2 * 7.0 / 0.14), (0.29, 11.0, 2 * 6.0 / 0.19)), 1)[-1]
+    assert (between.best, between.over) == (5, False)
+
+
+# results that no descent asked for
+
+
+def unasked(*steps: tuple[float, ...], first: int = 1) -> Results:
+    results = line(*steps)
+    return replace(results, asked=np.arange(len(steps)) < first)
+
+
+def test_what_others_find_in_its_region_may_be_its_best_and_is_no_failure() -> None:
+    better = follow(unasked((0.5, 10.0), (0.55, 9.0)), 1)
+    worse = follow(unasked((0.5, 10.0), (0.55, 11.0), (0.45, 12.0), (0.52, 13.0)), 1)
+    assert [state(each) for each in better] == [(1, START, False)]
+    assert [state(each) for each in worse] == [(0, START, False)]
+    assert (worse[0].failures, worse[0].stalled) == (0, 0)
+
+
+def test_what_others_find_elsewhere_is_a_start_where_it_is_the_best_of_all() -> None:
+    assert len(follow(unasked((0.1, 10.0), (0.9, 11.0)), 1)) == 1
+    assert [state(each) for each in follow(unasked((0.1, 10.0), (0.9, 9.0)), 1)] == [
+        (0, START, False),
+        (1, START, False),
+    ]
+
+
+def test_it_is_over_where_its_slope_promises_nothing_over_the_last_step() -> None:
+    """A region may still be wide: steps that have become short say that the bottom is near."""
+    others = [(0.1, 100.0), (0.2, 100.0), (0.5, 0.0)]
+    slope = 10 * FINE * 100 / START  # promises ten times what counts within the region
+    long = follow(line(*others, (0.6, 0.0, slope)), 3)
+    short = follow(line(*others, (0.505, -1e-3, slope)), 3)
+    assert [each.over for each in long] == [False]
+    assert [each.over for each in short] == [True]
 
 
 # results that are none
@@ -236,17 +299,17 @@ def histories(draw: st.DrawFn) -> Results:
     values[1:][rng.random(count - 1) < 0.15] = np.inf
     slopes = rng.normal(size=(count, d)) * 10 ** rng.uniform(-9, 1, (count, 1))
     slopes[rng.random((count, d)) < 0.2] = np.nan
-    return Results(values, units, slopes)
+    return Results(values, units, slopes, rng.random(count) < 0.7)
 
 
 @examples(40)
 @given(histories())
 def test_following_changes_nothing_and_has_no_memory(results: Results) -> None:
-    before = [each.copy() for each in (results.values, results.units, results.gradients)]
+    before = [each.copy() for each in (results.values, results.units, results.gradients, results.asked)]
     found = follow(results, 4)
     follow(Results(*(each[::-1] for each in before)), 4)
     assert follow(results, 4) == found
-    for one, other in zip(before, (results.values, results.units, results.gradients), strict=True):
+    for one, other in zip(before[:3], (results.values, results.units, results.gradients), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -255,8 +318,8 @@ def test_following_changes_nothing_and_has_no_memory(results: Results) -> None:
 def test_results_elsewhere_do_not_touch_a_descent(results: Results) -> None:
     """What has been followed so far is a state of its own: more results change only those they belong to."""
     count, d = results.units.shape
-    corner = Results(np.full(4, 5.0), np.ones((4, d)), np.full((4, d), 1.0))
-    near = Results(results.values, results.units / 8, results.gradients)
+    corner = all_asked(np.full(4, 5.0), np.ones((4, d)), np.full((4, d), 1.0))
+    near = Results(results.values, results.units / 8, results.gradients, results.asked)
     both = Results(*(np.concatenate(pair) for pair in zip(astuple(near), astuple(corner), strict=True)))
     earlier, whole = follow(near, 1), follow(both, 1)
     if all(each.side < WIDEST for each in earlier):
@@ -268,5 +331,5 @@ def test_results_elsewhere_do_not_touch_a_descent(results: Results) -> None:
 @given(histories(), st.integers(-3, 3), st.sampled_from([0.0, 1024.0]))
 def test_units_of_the_values_do_not_matter(results: Results, power: int, shift: float) -> None:
     factor = 4.0**power
-    other = Results(factor * (results.values + shift), results.units, factor * results.gradients)
+    other = replace(results, values=factor * (results.values + shift), gradients=factor * results.gradients)
     assert follow(other, 4) == follow(results, 4)

@@ -20,8 +20,8 @@ def bowl_data(
     return x, (y - y.mean()) / y.std(), slopes / y.std()
 
 
-def draws(x: Array, y: Array, slopes: Array, count: int = 400) -> Array:
-    bowls = fit_bowls(x, y, slopes)
+def draws(x: Array, y: Array, slopes: Array, count: int = 400, low: NDArray[np.bool_] | None = None) -> Array:
+    bowls = fit_bowls(x, y, slopes, np.zeros(len(x), dtype=bool) if low is None else low)
     return np.array([bowls.bottom(np.random.default_rng([7, i])) for i in range(count)])
 
 
@@ -138,6 +138,19 @@ def test_odd_numbers_leave_the_bottom_finite(y: Array, slopes: Array) -> None:
 
 def test_the_same_generator_draws_the_same() -> None:
     data = bowl_data(8, 3, np.zeros(3), ripples=0.02)
-    one, other = (fit_bowls(*data).bottom(np.random.default_rng(3)) for _ in range(2))
+    one, other = (fit_bowls(*data, np.zeros(8, dtype=bool)).bottom(np.random.default_rng(3)) for _ in range(2))
     np.testing.assert_array_equal(one, other)
-    assert np.abs(fit_bowls(*data).bottom(np.random.default_rng(4)) - one).max() > 0
+    assert np.abs(fit_bowls(*data, np.zeros(8, dtype=bool)).bottom(np.random.default_rng(4)) - one).max() > 0
+
+
+def test_bottoms_of_basins_tell_more_than_hillsides() -> None:
+    """Ten points on the bowl itself, at another level, among thirty with ripples that are taller than it."""
+    bottom, rng = np.array([0.2, -0.1, 0.05]), np.random.default_rng(5)
+    x = rng.random((40, 3)) - 0.5
+    low = np.arange(40) < 10
+    y = 4 * np.sum((x - bottom) ** 2, axis=1) + np.where(low, -3.0, 2 * rng.standard_normal(40))
+    slopes = np.where(low[:, None], 0.0, 20 * rng.standard_normal((40, 3)))
+    y = (y - y.mean()) / y.std()
+    told, untold = (np.abs(draws(x, y, slopes, 100, each) - bottom).mean() for each in (low, np.zeros(40, dtype=bool)))
+    assert told < 0.05
+    assert told < untold / 2

@@ -244,29 +244,29 @@ def test_few_fits_are_remembered() -> None:
 
 @pytest.mark.parametrize("profile", ["matern52", "rbf"])
 def test_near_a_point_all_parameters_share_a_lengthscale(profile: str) -> None:
-    fitted = fit_near(np.arange(3), quadratic(6), profile, SHAPES, exact=True)
+    fitted = fit_near(np.arange(3), quadratic(6), profile, SHAPES)
     lengthscales = fitted.covariance.theta[:3]
     assert np.all(lengthscales == lengthscales[0])
     assert np.isfinite(fitted.score)
     assert fitted.kappa is None
 
 
-def test_exact_fits_leave_no_noise() -> None:
+def test_near_a_point_there_is_no_noise() -> None:
     noisy = drawn(40, 1.0, noise=1.0)
-    exact, free = (fit_near(PLANE, noisy, "matern52", SHAPES[:1], exact=each).covariance for each in (True, False))
+    exact, free = fit_near(PLANE, noisy, "matern52", SHAPES[:1]).covariance, SlopeChain(forms=PLAIN).fit(PLANE, noisy)
     assert max(np.log(exact.noise), np.log(exact.slope_noise)) <= EXACT + 1e-9
-    assert max(np.log(free.noise), np.log(free.slope_noise)) > EXACT + 2
-    assert exact.theta[0] < free.theta[0]  # what is not noise is roughness
+    assert max(np.log(free.covariance.noise), np.log(free.covariance.slope_noise)) > EXACT + 2
+    assert exact.theta[0] < free.covariance.theta[0]  # what is not noise is roughness
 
 
 def test_near_a_point_only_the_shapes_asked_for_are_taken() -> None:
     for shape in SHAPES:
-        assert fit_near(np.arange(3), quadratic(6), "matern52", (shape,), exact=True).form.trend == shape
+        assert fit_near(np.arange(3), quadratic(6), "matern52", (shape,)).form.trend == shape
 
 
 def test_near_the_bottom_of_a_quadratic_the_bottom_is_foretold() -> None:
     seen = quadratic(4)
-    fitted = fit_near(np.arange(3), seen, "matern52", SHAPES, exact=True)
+    fitted = fit_near(np.arange(3), seen, "matern52", SHAPES)
     scale, posterior = fitted.posterior(seen)
     bottom = posterior.marginals(np.full((1, 3), 0.2))
     assert float(bottom.mean[0, 0]) == pytest.approx(float(scale(np.zeros(1))[0]), abs=0.05)
@@ -288,7 +288,7 @@ def test_near_the_bottom_of_a_quadratic_the_bottom_is_foretold() -> None:
 )
 def test_odd_data_have_a_fit(seen: Seen) -> None:
     for fitted in (
-        fit_near(PLANE, seen, "matern52", SHAPES, exact=True),
+        fit_near(PLANE, seen, "matern52", SHAPES),
         SlopeChain(forms=PLAIN).fit(PLANE, seen),
     ):
         assert np.isfinite(fitted.covariance.theta).all()

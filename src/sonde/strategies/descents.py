@@ -3,10 +3,12 @@
 Slopes make a local search so cheap that many fit into a budget. So a result is compared with the best of its own
 descent and not with the best of all: a start on a hillside is worse than a bottom found before, and may lead below it.
 
-A descent has a region that grows with success and shrinks with failure. It is over where the slope promises no more
-gain within the region, where it has not gained for long, or at a bottom that is known. Results belong to the descent
-whose region they lie in; one that lies in none is a start. So several descents go on side by side where several workers
-do, and the state is a fold over the results in the order of their trials' numbers, the same in any process.
+A descent has a region that grows with success and shrinks with failure, and reaches halfway to the nearest bottom that
+is known: the results there are what a model of the results nearby would go back to. It is over where the slope promises
+no more gain over another step like the last one, where it has not gained for long, and at a bottom that is known or on
+the way to it. Results belong to the descent whose region they lie in; one that lies in none is a start, unless no
+descent asked for it and it is not the best of all. So several descents go on side by side where several workers do, and
+the state is a fold over the results in the order of their trials' numbers, the same in any process.
 """
 
 from __future__ import annotations
@@ -22,17 +24,21 @@ WIDEST, START, NARROWEST = 1.6, 0.4, 2.0**-10  # sides of a region
 PATIENCE, SUCCESSES = 2, 2  # in a row, to halve and to double it
 STALLED = 6  # trials in a row without success after which a descent is over
 GAIN = 1e-3  # of the spread of all values: less is no success
-PROMISE, FINE = 1e-3, 1e-7  # of the spread: what a descent must promise to go on, and the best one of all
+PROMISE, FINE = 1e-3, 1e-8  # of the spread: what a descent must promise to go on, and the best one of all
 KNOWN = 1e-3  # closer than this in every coordinate to the bottom of an earlier one is the same
+BASIN = 1.0, 3.0  # what the slope foretells of the fall to a bottom, in units of the fall, within its basin
 
 
 @dataclass
 class Descent:
-    """Its best result, its region's side, and whether it is over."""
+    """Its best result, its region's side, and whether it is over, at a bottom of its own or a ``known`` one."""
 
     best: int
     side: float = START
+    step: float = WIDEST  # how far from its best result the last trial was
     over: bool = False
+    known: bool = False
+    toward: int | None = None  # the bottom of another to which the slope at its best result seems to fall
     successes: int = 0
     failures: int = 0
     stalled: int = 0
@@ -40,11 +46,15 @@ class Descent:
 
 @dataclass(frozen=True)
 class Results:
-    """``values`` (n,), lower is better, infinite where a constraint is broken; ``units`` and ``gradients`` (n, d)."""
+    """``values`` (n,), lower is better, infinite where a constraint is broken; ``units`` and ``gradients`` (n, d).
+
+    Those that are not ``asked`` (n,) for by a descent may be its best, and are no failures of it.
+    """
 
     values: Array
     units: Array
     gradients: Array
+    asked: NDArray[np.bool_]
 
     def promise(self, i: int, side: float) -> float:
         """Return what slopes promise to gain from result i within a region, and within the cube; inf without slopes."""
@@ -70,11 +80,17 @@ def follow(results: Results, first: int) -> list[Descent]:
     for i in range(min(first, count), count):
         here = _owner(results, descents, i)
         if here is None:
+            if not results.asked[i] and results.values[i] >= np.min(results.values[:i]):
+                continue
             here = Descent(i)
             descents.append(here)
-        else:
+        elif results.asked[i]:
             _step(results, here, i)
-        here.over = _is_over(results, descents, here, i)
+        elif results.values[i] < results.values[here.best]:
+            here.best, here.step, here.stalled = i, here.side, 0
+        else:
+            continue
+        _judge(results, here, [each.best for each in descents if each.over and not each.known], i)
     return descents
 
 
@@ -92,9 +108,12 @@ def _owner(results: Results, descents: list[Descent], i: int) -> Descent | None:
 def _step(results: Results, here: Descent, i: int) -> None:
     # no gain where nothing works; in quarters, as the difference of huge numbers is infinite
     gained = results.values[here.best] / 4 - results.values[i] / 4 if np.isfinite(results.values[i]) else -np.inf
-    success = gained > GAIN * results.spread(i + 1) / 4
+    spread = results.spread(i + 1) / 4
+    success = gained > GAIN * spread
+    leading = gained > FINE * spread and results.values[i] <= np.min(results.values[: i + 1])
+    here.step = float(np.abs(results.units[i] - results.units[here.best]).max())
     here.successes, here.failures = (here.successes + 1, 0) if success else (0, here.failures + 1)
-    here.stalled = 0 if success else here.stalled + 1
+    here.stalled = 0 if success or leading else here.stalled + 1  # the last digits of the best one count
     if here.successes >= SUCCESSES:
         here.side, here.successes = min(WIDEST, 2 * here.side), 0
     if gained > 0:
@@ -103,11 +122,31 @@ def _step(results: Results, here: Descent, i: int) -> None:
         here.side, here.failures = here.side / 2, 0
 
 
-def _is_over(results: Results, descents: list[Descent], here: Descent, i: int) -> bool:
-    if here.side < NARROWEST or here.stalled >= STALLED:
-        return True
+def _judge(results: Results, here: Descent, bottoms: list[int], i: int) -> None:
+    """Say whether a descent is over after result i, and keep its region away from the bottoms of others."""
     leading = results.values[here.best] <= np.min(results.values[: i + 1])
-    if results.promise(here.best, here.side) <= (FINE if leading else PROMISE) * results.spread(i + 1):
-        return True
-    bottoms = [each.best for each in descents if each.over and each is not here]
-    return bool(bottoms) and bool(np.abs(results.units[bottoms] - results.units[here.best]).max(axis=1).min() < KNOWN)
+    least = (FINE if leading else PROMISE) * results.spread(i + 1)
+    promise = results.promise(here.best, min(here.side, here.step))
+    apart = np.abs(results.units[bottoms] - results.units[here.best]).max(axis=1)
+    nearest = float(apart.min(initial=np.inf))
+    if here.best == i:
+        near = bottoms[int(np.argmin(apart))] if bottoms else None
+        toward = near if near is not None and _falls_to(results, i, near) else None
+        here.known, here.toward = toward is not None and toward == here.toward, toward  # once may be chance
+    here.known |= nearest < KNOWN
+    here.over = here.known or here.side < NARROWEST or here.stalled >= STALLED or promise <= least
+    here.side = min(here.side, nearest)  # halfway: the model would go there once more
+
+
+def _falls_to(results: Results, i: int, bottom: int) -> bool:
+    """Whether result i may be in the basin of a bottom.
+
+    On the way down to a bottom, a slope times the distance is the height times 1 in a cone and times 2 in a parabola;
+    across a ridge it may be anything.
+    """
+    if not np.isfinite(results.values[i]):  # nor is its height
+        return False
+    way = results.units[bottom] - results.units[i]
+    fall = -float(np.nansum(results.gradients[i] / 4 * way))  # in quarters, see above
+    height = float(results.values[i] / 4 - results.values[bottom] / 4)
+    return height > 0 and BASIN[0] * height <= fall <= BASIN[1] * height

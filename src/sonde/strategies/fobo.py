@@ -10,6 +10,7 @@ slopes say about the nearest one, at the price of a quasi-Newton method.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,13 +23,13 @@ from sonde.space import Space
 from sonde.strategies.bayesian import STALLED, Aim, Bayesian, feasible_values
 from sonde.strategies.belief import Belief, best_points, best_value, features_of
 from sonde.strategies.believed import BelievedValues
-from sonde.strategies.descents import Descent, Results, follow
+from sonde.strategies.descents import KNOWN, Results, follow
 from sonde.strategies.field import Field
 from sonde.strategies.gp import GP, feasibility
 from sonde.strategies.novelty import novel_rows
 from sonde.strategies.oddities import warn_of_oddities
 from sonde.strategies.options import one_of
-from sonde.strategies.region import box_around
+from sonde.strategies.region import GAIN, box_around
 from sonde.strategies.region import follow as follow_region
 from sonde.strategies.search import Box
 from sonde.strategies.threads import one_thread
@@ -46,10 +47,9 @@ Array = NDArray[np.float64]
 FIRST = 4  # trials that are spread evenly: with their slopes they say as much as d times as many values
 PATIENCE = 4  # trials without improvement after which the region around the best one is halved
 ROWS = 1000  # of the matrix that is factorised for the model of all results: beyond, some slopes are left out
-NEAR = 12  # results that a descent learns from
+NEAR, LATE = 12, 2  # results that a descent learns from: the nearest, and the last in its region
 WIDE = 40  # parameters beyond which all trials descend
 STEPS = 50  # of the search for the lowest value in a wide space
-NOISELESS = 0.1  # side of a region from which on a descent takes slopes for exact
 KERNELS = ("matern52", "rbf", "rational_quadratic")
 TRENDS = {"auto": SHAPES, "none": SHAPES[:1], **{str(shape): (shape,) for shape in SHAPES[1:]}}
 _START = 13  # purpose of the key's stream
@@ -172,18 +172,21 @@ class FOBO(Bayesian):
         """Return an aim for each point: of the model of all for even numbers, of a descent for odd ones."""
         at_once = len(history.pending) + count
         progress = follow_region(feasible_values(history), FIRST, PATIENCE * at_once)
+        stalled = progress.stalled >= STALLED * at_once
         belief = self.believe(space, history, key)
         best = belief.incumbents[0]
+        slides = bool(field.free.any())  # a lattice has no descents
+        going, bottoms = self._descents(space, history, field) if slides else ([], history.completed.numbers[:0])
+        apart = np.abs(history.units[bottoms] - best)[:, field.free].max(axis=1, initial=0.0)
+        if np.any(apart < KNOWN):  # the last digits of a bottom that a descent has come to are nothing to look for
+            belief = _demanding(belief)
         whole = Aim(belief, Box(*box_around(best, progress.side, field.free), belief.incumbents[:1]))
         if not imagine:  # so many that a pool is chosen from
             return [whole] * count
         cube = np.zeros(len(space)), np.ones(len(space))
         far = Aim(belief, Box(*cube, belief.incumbents, shunned=best))
-        stalled = progress.stalled >= STALLED * at_once
         for aim in (whole, far) if stalled else (whole,):
             aim.imagine(history.pending.units, count, key.seed, self.acquisition)
-        slides = bool(field.free.any())  # a lattice has no descents
-        going = self._descents(space, history, field) if slides else []
         aims = []
         for turn in (key.at(offset) for offset in range(count)):
             if turn.number % 2 == 0 or not slides:
@@ -191,58 +194,56 @@ class FOBO(Bayesian):
             elif going:
                 aims.append(self._descend(space, history, field, going.pop(0)))
             else:
-                aims.append(Aim(belief, whole.box, place=_start(space, self._seen(space, history), field, turn)))
+                aims.append(Aim(belief, whole.box, place=self._start(space, history, field, bottoms, turn)))
         return aims
 
     def _descend_only(self, space: Space, history: History, count: int, key: Key) -> Array:
         """Return steps of descents and starts: in a wide space a model of everything has too many numbers to learn."""
         warn_of_oddities(history)
-        field, features, seen = Field(space, history), features_of(space), self._seen(space, history)
+        field, features = Field(space, history), features_of(space)
         works = feasibility(features, history)
-        going = self._descents(space, history, field)
+        going, bottoms = self._descents(space, history, field)
         points = []
         for turn in (key.at(offset) for offset in range(count)):
             if going:
                 points.append(self._lowest(space, history, field, going.pop(0), works))
             else:
-                points.append(_start(space, seen, field, turn))
+                points.append(self._start(space, history, field, bottoms, turn))
         return novel_rows(space, history, np.array(points), key)
 
-    def _descents(self, space: Space, history: History, field: Field) -> list[_Going]:
-        """Return the descents that wait for a trial, the lowest first."""
+    def _descents(self, space: Space, history: History, field: Field) -> tuple[list[_Going], NDArray[np.int64]]:
+        """Return the descents that wait for a trial, the lowest first, and the numbers of trials at known bottoms."""
         done, failed = history.completed, history.failed
         numbers = np.sort(np.concatenate([done.numbers, failed.numbers]))
-        if not _wide(space):
-            numbers = numbers[(numbers < FIRST) | (numbers % 2 == 1)]
+        asked = _wide(space) | (numbers % 2 == 1)
         values = np.where(history.violations[numbers] <= 0, history.values[numbers], np.inf)
         values = np.where(np.isnan(values), np.inf, values)
         units = history.units[numbers]
-        results = Results(values, units[:, field.free], history.unit_gradients(numbers)[:, field.free])
-        going = [each for each in follow(results, FIRST) if not each.over and np.isfinite(values[each.best])]
+        results = Results(values, units[:, field.free], history.unit_gradients(numbers)[:, field.free], asked)
+        descents = [each for each in follow(results, FIRST) if np.isfinite(values[each.best])]
+        going = [each for each in descents if not each.over]
+        bottoms = np.unique([each.best for each in descents if each.over and not each.known]).astype(np.intp)
         pending = history.pending.units[_wide(space) | (history.pending.numbers % 2 == 1)]
         waiting = []
         for each in sorted(going, key=lambda each: float(values[each.best])):
             centre = units[each.best]
             away = np.abs(pending[:, field.free] - centre[field.free]).max(axis=1, initial=0.0)
             if not np.any(away <= each.side / 2 + 1e-9):
-                waiting.append(_Going(each, centre, int(numbers[each.best])))
-        return waiting
+                waiting.append(_Going(each.side, centre, int(numbers[each.best])))
+        return waiting, numbers[bottoms]
 
     def _descend(self, space: Space, history: History, field: Field, going: _Going) -> Aim:
         """Return the aim at the lowest value foretold near a descent's best result."""
         features = features_of(space)
         local, own = self._near(space, history, going)
-        fitted = fit_near(
-            features.groups, local, self._chain(local).profile, TRENDS[self.trend],
-            exact=going.descent.side >= NOISELESS,
-        )  # fmt: skip
+        fitted = fit_near(features.groups, local, self._chain(local).profile, TRENDS[self.trend])
         scale, posterior = fitted.posterior(local)
         y = scale(local.values)
         belief = Belief(
             features, scale, (posterior,), y, best=float(y[own]), incumbents=going.centre[None],
             feasibility=feasibility(features, history),
         )  # fmt: skip
-        box = Box(*box_around(going.centre, going.descent.side, field.free), going.centre[None])
+        box = Box(*box_around(going.centre, going.side, field.free), going.centre[None])
         return Aim(belief, box, acquisition="sr")
 
     def _lowest(self, space: Space, history: History, field: Field, going: _Going, works: Feasibility | None) -> Array:
@@ -255,12 +256,9 @@ class FOBO(Bayesian):
         span = Span.of(local)
         turned = span.reduce(local) if span.hidden else local
         groups = np.zeros(turned.x.shape[1], dtype=np.intp) if span.hidden else features.groups
-        fitted = fit_near(
-            groups, turned, self._chain(turned).profile, TRENDS[self.trend],
-            exact=going.descent.side >= NOISELESS, hidden=span.hidden,
-        )  # fmt: skip
+        fitted = fit_near(groups, turned, self._chain(turned).profile, TRENDS[self.trend], hidden=span.hidden)
         _, posterior = fitted.posterior(turned)
-        low, high = box_around(going.centre, going.descent.side, field.free)
+        low, high = box_around(going.centre, going.side, field.free)
         low, high = (np.where(field.free, edge, going.centre) for edge in (low, high))
 
         def loss(unit: Array) -> tuple[float, Array]:
@@ -280,20 +278,43 @@ class FOBO(Bayesian):
 
     def _near(self, space: Space, history: History, going: _Going) -> tuple[Seen, int]:
         """Return the results that a descent learns from, and which of them is its best."""
-        seen, side = self._seen(space, history), going.descent.side
+        seen, side = self._seen(space, history), going.side
         own = int(np.searchsorted(history.completed.numbers, going.number))
-        near = np.argsort(np.sum((seen.x - seen.x[own]) ** 2, axis=1), kind="stable")[:NEAR]
+        near = np.argsort(np.sum((seen.x - seen.x[own]) ** 2, axis=1), kind="stable")
         inside = np.abs(seen.x[near] - seen.x[own]).max(axis=1) <= side
-        chosen = np.sort(near[: max(2, int(inside.sum()))])
+        chosen = near[: max(2, min(NEAR, int(inside.sum())))]
+        late = np.sort(near[inside])[-LATE:]  # a failure that is not among the nearest would be repeated
+        chosen = np.union1d(chosen, late)
         return seen.rows(chosen), int(np.searchsorted(chosen, own))
+
+    def _start(self, space: Space, history: History, field: Field, bottoms: NDArray[np.int64], turn: Key) -> Array:
+        """Return where to start a descent: where the bottom of the whole may be, at any lattice point."""
+        features, seen = features_of(space), self._seen(space, history)
+        scale, rng = Scale.of(seen.values), turn.rng(_START)
+        ordered = features.ordered
+        slopes = -scale.slope(seen.values)[:, None] * seen.gradients[:, ordered]
+        low = np.isin(history.completed.numbers, bottoms)
+        bottom = fit_bowls(seen.x[:, ordered], -scale(seen.values), slopes, low).bottom(rng)
+        point = rng.random(len(space))
+        columns = features.groups[ordered]
+        moved = field.free[columns]
+        point[columns[moved]] = np.clip(bottom + CENTRE, 0.0, 1.0)[moved]
+        return np.asarray(field.snap(point[None])[0][0])
 
 
 class _Going(NamedTuple):
-    """A descent under way: its best point (d,) and that trial's number."""
+    """A descent under way: its region's side, its best point (d,) and that trial's number."""
 
-    descent: Descent
+    side: float
     centre: Array
     number: int
+
+
+def _demanding(belief: Belief) -> Belief:
+    """Return a belief by which only a value is better that is so by what counts as success in ``region``."""
+    if belief.best is None:
+        return belief
+    return replace(belief, best=belief.best + GAIN * max(0.0, belief.best - float(np.median(belief.values))))
 
 
 def _wide(space: Space) -> bool:
@@ -346,17 +367,3 @@ def _telling(seen: Seen, centre: Array, fitted: SlopeFit) -> tuple[NDArray[np.in
 
 def _ranks(numbers: Array) -> NDArray[np.intp]:
     return np.argsort(np.argsort(numbers, kind="stable"), kind="stable")
-
-
-def _start(space: Space, seen: Seen, field: Field, turn: Key) -> Array:
-    """Return where to start a descent: where the bottom of the whole may be, at any lattice point."""
-    features = features_of(space)
-    scale, rng = Scale.of(seen.values), turn.rng(_START)
-    ordered = features.ordered
-    slopes = -scale.slope(seen.values)[:, None] * seen.gradients[:, ordered]
-    bottom = fit_bowls(seen.x[:, ordered], -scale(seen.values), slopes).bottom(rng)
-    point = rng.random(len(space))
-    columns = features.groups[ordered]
-    moved = field.free[columns]
-    point[columns[moved]] = np.clip(bottom + CENTRE, 0.0, 1.0)[moved]
-    return np.asarray(field.snap(point[None])[0][0])

@@ -7,8 +7,8 @@ Farther apart nothing can be told, as a rippled function looks as one whose slop
 Slopes are false where telling pairs, the nearest first, agree on a factor between what values do and what slopes say
 that is not 1, such as -1 (the other sign) or 1000 (other units), or where values of the nearest of neighbours change
 much less than slopes say: farther apart that is what ripples do. Values that change *more* may be noisy, which is no
-fault of the slopes; and flat places are not asked, where slopes may be noise. A single gradient is false where it
-contradicts the values of three neighbours whose own slopes foretell them well.
+fault of the slopes; and in flat places, where slopes may be noise, pairs must agree closely. A single gradient is false
+where it contradicts the values of three neighbours whose own slopes foretell them well.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ AGREEING = 0.25  # the ends of a telling pair foretell changes that differ by le
 PAIRS, ENOUGH = 12, 5  # how many telling pairs are asked, and how many must be there
 RIGHT = 2.0  # a factor from 1 / 2 to 2 is right
 MOST = 0.75  # of the pairs must speak against the slopes
+ALIKE, CLOSELY = 0.5, 0.1  # how far apart factors are on which pairs agree, and where slopes may mislead
 NEIGHBOURS = 4  # at most, that are asked about a single gradient
 WITNESSES = 3  # at least
 WELL, BADLY = 0.03, 0.9  # how far a change misses that is foretold well, and badly
@@ -97,17 +98,20 @@ def _typical_length(slopes: Array) -> float:
 def _common_factor(pairs: _Pairs, least: float) -> tuple[bool, float | None]:
     """Return whether pairs say that all slopes are wrong, and by which factor, if they agree on one."""
     middle = (pairs.said + pairs.echoed) / 2
-    telling = (np.abs(pairs.said - pairs.echoed) < AGREEING * np.abs(middle)) & (np.abs(middle) > least) & pairs.steep
-    rows = np.flatnonzero(telling)[:PAIRS]
-    if len(rows) < ENOUGH:
-        return False, None
-    factors = pairs.change[rows] / middle[rows]
-    if np.mean((factors > 1 / RIGHT) & (factors < RIGHT)) > 1 - MOST:
-        return False, None
-    common = float(np.median(factors))
-    alike = bool(np.mean(np.abs(factors - common) < 0.5 * abs(common)) >= MOST)
-    small = bool(np.mean((np.abs(factors) < 1 / RIGHT) & (pairs.distance[rows] < NEAREST)) >= MOST)
-    return alike or small, common if alike else None
+    telling = (np.abs(pairs.said - pairs.echoed) < AGREEING * np.abs(middle)) & (np.abs(middle) > least)
+    for asked, on_steep_ground in ((telling & pairs.steep, True), (telling, False)):
+        rows = np.flatnonzero(asked)[:PAIRS]
+        factors = pairs.change[rows] / middle[rows]
+        if len(rows) < ENOUGH or np.mean((factors > 1 / RIGHT) & (factors < RIGHT)) > 1 - MOST:
+            continue
+        common = float(np.median(factors))
+        alike = ALIKE if on_steep_ground and abs(common) > 1 / RIGHT else CLOSELY  # of ripples factors are small
+        if np.mean(np.abs(factors - common) < alike * abs(common)) >= MOST:
+            return True, common
+        small = (np.abs(factors) < 1 / RIGHT) & (pairs.distance[rows] < NEAREST)
+        if on_steep_ground and np.mean(small) >= MOST:
+            return True, None
+    return False, None
 
 
 def _lone_liars(pairs: _Pairs, count: int) -> Mask:

@@ -176,8 +176,7 @@ class _Climber:
     groups: Groups
     seen: Seen
     profile: str
-    shared: bool = False  # one lengthscale for all parameters
-    exact: bool = False  # no noise
+    near: bool = False  # to one another: one lengthscale for all parameters, and no noise
     hidden: int = 0  # axes along which all slopes are zero, see ``span``
     least: float = 0.0  # deviation of the output scale
 
@@ -188,7 +187,7 @@ class _Climber:
         trended = form.trend is not None
         prior = self._prior(trended)
         size = int(self.groups[-1]) + 1
-        free = size if self.shared else 1  # how many entries of theta the first free one stands for
+        free = size if self.near else 1  # how many entries of theta the first free one stands for
 
         def at(few: Array) -> SlopeCovariance:
             theta = np.concatenate([np.full(free, few[0]), few[1:]])
@@ -218,7 +217,7 @@ class _Climber:
             location = prior.location.copy()
             location[:size] += 0.5 * np.log(self.hidden + len(self.groups) - 1)
             prior = replace(prior, location=location)
-        if not self.exact:
+        if not self.near:
             return prior
         high = prior.high.copy()
         high[[size + 1, -1]] = EXACT
@@ -246,13 +245,12 @@ def smooth_start(groups: Groups, profile: str) -> SlopeCovariance:
     return SlopeCovariance(groups, np.append(first_guess(groups), np.log(1e-4)), False, profile)
 
 
-def fit_near(
-    groups: Groups, seen: Seen, profile: str, shapes: tuple[str | None, ...], *, exact: bool, hidden: int = 0
-) -> SlopeFit:
-    """Return the best fit to a few points: of every trend from rough functions, without one also from smooth ones."""
-    climber = _Climber(
-        groups, seen, profile, shared=True, exact=exact, hidden=hidden, least=seen.reach if hidden else 0.0
-    )
+def fit_near(groups: Groups, seen: Seen, profile: str, shapes: tuple[str | None, ...], *, hidden: int = 0) -> SlopeFit:
+    """Return the best fit to a few points: of every trend from rough functions, without one also from smooth ones.
+
+    A few points cannot tell noise from ripples. Ripples are what a descent must follow, and noise ends it soon.
+    """
+    climber = _Climber(groups, seen, profile, near=True, hidden=hidden, least=seen.reach if hidden else 0.0)
     fits = [climber.climb(Form(None, shape), iterations=12) for shape in shapes]
     fits.append(climber.climb(Form(None, shapes[0]), smooth_start(groups, profile), iterations=12))
     return max(fits, key=_score)
