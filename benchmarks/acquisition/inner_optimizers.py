@@ -68,8 +68,8 @@ def prepare(job: int | str, size: Size) -> list[dict[str, Any]]:
 
 def attempt(job: tuple[str, str, int, int, int]) -> dict[str, Any]:
     """Run one trial: a row of the third file."""
-    from benchmarks.acquisition.records import numbers
     from benchmarks.acquisition.trials import Trial, run
+    from benchmarks.records import numbers
 
     trial, found = run(Trial(*job))
     return {**trial._asdict(), "best": numbers(found.best, 9), "seconds": numbers(found.seconds, 3)}
@@ -99,7 +99,7 @@ def _pin(cores: Any) -> None:
 
 def measure(files: Files, size: Size, acquisitions: Sequence[str], workers: int, end: float) -> None:
     """Run whatever is not in the files yet."""
-    from benchmarks.acquisition.records import append, read
+    from benchmarks.records import append, read
 
     there: set[int | str] = {int(row["task"]) for row in read(files.tasks)}
     there |= {row["acquisition"] for row in read(files.budgets)}
@@ -128,7 +128,7 @@ def measure(files: Files, size: Size, acquisitions: Sequence[str], workers: int,
 
 
 def _budgets(path: Path, size: Size, acquisitions: Sequence[str]) -> dict[tuple[str, str], int]:
-    from benchmarks.acquisition.records import read
+    from benchmarks.records import read
 
     found = {(row["acquisition"], row["optimizer"]): int(row["budget"]) for row in read(path)}
     for name in acquisitions:

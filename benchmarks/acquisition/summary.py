@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.acquisition.inner_optimizers import ACQUISITIONS, OPTIMIZERS, Files
-from benchmarks.acquisition.records import machine, read, table
 from benchmarks.acquisition.searches import POOL
 from benchmarks.acquisition.trials import NAMES
+from benchmarks.records import machine, read, table
 
 PICTURE = Path(__file__).parents[2] / "docs" / "figures" / "acquisition-optimizers.png"
 LABELS = {

@@ -13,12 +13,14 @@ digits can tell; "±" is the standard deviation over runs.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.machine import use_one_core
+from benchmarks.records import machine, numbers, read, table
+from benchmarks.resumed import attempt, missing, parser, refuse_unknown, say_failed, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,64 +32,59 @@ if TYPE_CHECKING:
 SHORT, FULL = 3, 10  # runs
 
 
+class Case(NamedTuple):
+    """A run."""
+
+    problem: str
+    contender: str
+    seed: int
+
+
 def main() -> None:
     options = arguments()
     use_one_core(options.core)
-    from benchmarks.acquisition.records import read
     from benchmarks.dngo.problems import TASKS
 
-    unknown = set(options.problems or ()) - set(TASKS)
-    if unknown:
-        raise SystemExit(f"problems are {', '.join(TASKS)}, got {', '.join(sorted(unknown))}")
+    refuse_unknown("problems", options.problems, TASKS)
     file = options.out / "dngo_table1_runs.csv"
     failed = 0 if options.draw else add_missing(file, options)
     if runs := read(file):
         draw(file, runs)
-    if failed:
-        raise SystemExit(f"{failed} runs failed; they are tried again next time")
+    say_failed(failed)
 
 
 def add_missing(file: Path, options: argparse.Namespace) -> int:
     """Make the runs that are asked for and not there; return how many failed."""
-    from benchmarks.acquisition.records import read
     from benchmarks.dngo.contenders import CONTENDERS
     from benchmarks.dngo.problems import TASKS
 
     left_out = {"logistic-grid"} if options.full else {"logistic-grid", "logistic"}
     plan = [
-        (problem, contender, seed)
+        Case(problem, contender, seed)
         for seed in range(options.runs or (FULL if options.full else SHORT))
         for problem in options.problems or [name for name in TASKS if name not in left_out]
         for contender in options.contenders or CONTENDERS
     ]
-    done = {(row["problem"], row["contender"], int(row["seed"])) for row in read(file)}
-    waiting = [run for run in plan if run not in done]
-    print(f"{file}: {len(plan) - len(waiting)} of {len(plan)} runs done", flush=True)
-    return sum(not attempt(file, *run, label=f"{i}/{len(waiting)}") for i, run in enumerate(waiting, 1))
+    waiting = missing(file, plan, lambda row: Case(row["problem"], row["contender"], int(row["seed"])))
+    return sum(
+        not attempt(file, f"{label} {case.problem} {case.contender} seed {case.seed}", partial(make, case))
+        for label, case in waiting
+    )
 
 
-def attempt(file: Path, problem: str, contender: str, seed: int, *, label: str) -> bool:
-    """Make one run and keep it; a contender that raises leaves its reason and no row."""
-    from benchmarks.acquisition.records import append, numbers
+def make(case: Case) -> tuple[dict[str, Any], float]:
+    """Return the row of a run, and its best value."""
     from benchmarks.dngo.contenders import edition, play
     from benchmarks.dngo.problems import TASKS
 
-    title, started = f"{label} {problem} {contender} seed {seed}", time.perf_counter()
-    try:
-        run = play(contender, TASKS[problem], seed)
-    except Exception as error:
-        print(f"{title} FAILED: {type(error).__name__}: {error}", flush=True)
-        return False
-    row = {"problem": problem, "contender": contender, "seed": seed, "edition": edition(contender)}
+    run = play(case.contender, TASKS[case.problem], case.seed)
+    row = case._asdict() | {"edition": edition(case.contender)}
     row |= {"suggesting": f"{run.suggesting:.4g}", "evaluating": f"{run.evaluating:.4g}"}
-    append(file, row | {"values": numbers(run.values, 10)})
-    print(f"{title}: {min(run.values):.6g} after {time.perf_counter() - started:.1f} s", flush=True)
-    return True
+    return row | {"values": numbers(run.values, 10)}, min(run.values)
 
 
 def draw(file: Path, runs: Sequence[dict[str, str]]) -> None:
     """Print and write the table; paint best values over evaluations."""
-    from benchmarks.acquisition.records import machine, table
     from benchmarks.dngo.contenders import CONTENDERS
     from benchmarks.dngo.problems import TASKS
 
@@ -160,17 +157,10 @@ def paint(path: Path, curves: Mapping[Task, Mapping[str, np.ndarray]]) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    from benchmarks.report import RESULTS
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="10 runs, and the logistic regression too")
-    parser.add_argument("--problems", type=lambda text: text.split(","), metavar="A,B", help="only these")
-    parser.add_argument("--contenders", type=lambda text: text.split(","), metavar="A,B", help="only these")
-    parser.add_argument("--runs", type=int, help="how many of each, with seeds from 0 on")
-    parser.add_argument("--core", type=int, help="the core to use; by default the first allowed one")
-    parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="the folder of runs and results")
-    parser.add_argument("--draw", action="store_true", help="run nothing")
-    return parser.parse_args()
+    options = parser(__doc__, "10 runs, and the logistic regression too")
+    options.add_argument("--problems", type=words, metavar="A,B", help="only these")
+    options.add_argument("--contenders", type=words, metavar="A,B", help="only these")
+    return options.parse_args()
 
 
 if __name__ == "__main__":

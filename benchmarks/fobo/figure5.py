@@ -15,11 +15,13 @@ killing it loses the run it was in. Two may run at once on two cores.
 from __future__ import annotations
 
 import argparse
-import time
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.machine import use_one_core
+from benchmarks.records import numbers, read
+from benchmarks.resumed import attempt, missing, parser, refuse_unknown, say_failed, whole_numbers, words
 
 
 class Size(NamedTuple):
@@ -31,84 +33,71 @@ class Size(NamedTuple):
     runs: int
 
 
+class Case(NamedTuple):
+    """A run."""
+
+    problem: str
+    d: int
+    method: str
+    seed: int
+
+
 FULL, SHORT = Size("fobo_figure5", [4, 16], 100, 32), Size("fobo_figure5_short", [4], 50, 3)
 
 
 def main() -> None:
     options = arguments()
     use_one_core(options.core)
-    from benchmarks.acquisition.records import read
     from benchmarks.fobo.functions import FUNCTIONS
     from benchmarks.fobo.gaps import draw
     from benchmarks.fobo.methods import METHODS
 
-    for kind, asked, known in (("functions", options.functions, FUNCTIONS), ("methods", options.methods, METHODS)):
-        if unknown := set(asked or ()) - set(known):
-            raise SystemExit(f"{kind} are {', '.join(known)}, got {', '.join(sorted(unknown))}")
+    refuse_unknown("functions", options.functions, FUNCTIONS)
+    refuse_unknown("methods", options.methods, METHODS)
     size = FULL if options.full else SHORT
     file = options.out / f"{size.name}_runs.csv"
     failed = 0 if options.draw else add_missing(file, size, options)
     if runs := read(file):
         draw(file, options.out / size.name, runs)
-    if failed:
-        raise SystemExit(f"{failed} runs failed; they are tried again next time")
+    say_failed(failed)
 
 
 def add_missing(file: Path, size: Size, options: argparse.Namespace) -> int:
     """Make the runs that are asked for and not there; return how many failed."""
-    from benchmarks.acquisition.records import read
     from benchmarks.fobo.functions import FUNCTIONS
     from benchmarks.fobo.methods import METHODS
 
     plan = [
-        (name, d, method, seed)
+        Case(name, d, method, seed)
         for seed in range(options.runs or size.runs)
         for d in options.dimensions or size.dimensions
         for method in options.methods or METHODS
         for name in options.functions or FUNCTIONS
     ]
-    done = {(row["problem"], int(row["d"]), row["method"], int(row["seed"])) for row in read(file)}
-    waiting = [run for run in plan if run not in done]
-    print(f"{file}: {len(plan) - len(waiting)} of {len(plan)} runs done", flush=True)
-    budget = size.evaluations
-    return sum(not attempt(file, *run, budget, label=f"{i}/{len(waiting)}") for i, run in enumerate(waiting, 1))
+    waiting = missing(file, plan, lambda row: Case(row["problem"], int(row["d"]), row["method"], int(row["seed"])))
+    return sum(
+        not attempt(file, f"{label} {case.problem} d = {case.d} {case.method} seed {case.seed}",
+                    partial(make, case, size.evaluations))
+        for label, case in waiting
+    )  # fmt: skip
 
 
-def attempt(file: Path, name: str, d: int, method: str, seed: int, budget: int, *, label: str) -> bool:
-    """Make one run and keep it; a method that raises leaves its reason and no row."""
-    from benchmarks.acquisition.records import append, numbers
+def make(case: Case, budget: int) -> tuple[dict[str, Any], float]:
+    """Return the row of a run, and its best value."""
     from benchmarks.fobo.functions import FUNCTIONS
     from benchmarks.fobo.methods import play
 
-    title, started = f"{label} {name} d = {d} {method} seed {seed}", time.perf_counter()
-    try:
-        run = play(method, FUNCTIONS[name], d, seed, budget)
-    except Exception as error:
-        print(f"{title} FAILED: {type(error).__name__}: {error}", flush=True)
-        return False
-    row = {"problem": name, "d": d, "method": method, "seed": seed}
-    row |= {"evaluations": run.evaluations, "seconds": f"{run.seconds:.4g}"}
-    append(file, row | {"best": numbers(run.best.tolist(), 6)})
-    print(f"{title}: {run.best[-1]:.3g} after {time.perf_counter() - started:.1f} s", flush=True)
-    return True
+    run = play(case.method, FUNCTIONS[case.problem], case.d, case.seed, budget)
+    row = case._asdict() | {"evaluations": run.evaluations, "seconds": f"{run.seconds:.4g}"}
+    return row | {"best": numbers(run.best.tolist(), 6)}, float(run.best[-1])
 
 
 def arguments() -> argparse.Namespace:
-    from benchmarks.report import RESULTS
-
-    def listed(text: str) -> list[str]:
-        return text.split(",")
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="d = 4 and 16, 100 evaluations, 32 runs")
-    parser.add_argument("--dimensions", type=lambda text: [int(d) for d in listed(text)], metavar="D,D", help="only")
-    parser.add_argument("--functions", type=listed, metavar="A,B", help="only these")
-    parser.add_argument("--methods", type=listed, metavar="A,B", help="only these, in this order")
-    parser.add_argument("--runs", type=int, help="how many of each, with seeds from 0 on")
-    parser.add_argument("--core", type=int, help="the core to use; by default the first allowed one")
-    parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="the folder of runs and results")
-    parser.add_argument("--draw", action="store_true", help="run nothing")
-    return parser.parse_args()
+    options = parser(__doc__, "d = 4 and 16, 100 evaluations, 32 runs")
+    options.add_argument("--dimensions", type=whole_numbers, metavar="D,D", help="only these")
+    options.add_argument("--functions", type=words, metavar="A,B", help="only these")
+    options.add_argument("--methods", type=words, metavar="A,B", help="only these, in this order")
+    return options.parse_args()
 
 
 if __name__ == "__main__":

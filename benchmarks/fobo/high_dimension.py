@@ -25,7 +25,7 @@ Row = dict[str, str]
 def main() -> None:
     options = arguments()
     use_one_core(options.core)
-    from benchmarks.acquisition.records import table
+    from benchmarks.records import table
 
     rows = []
     for d in options.dimensions:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.acquisition.records import machine, read, table
+from benchmarks.records import machine, read, table
 
 Array = NDArray[np.float64]
 Row = dict[str, str]

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from benchmarks.acquisition.records import machine, table
 from benchmarks.first_order.plots import COLOURS, GREY, legend, panels, save
 from benchmarks.igo.hitting import ALPHAS, COMPARED, FUNCTIONS
+from benchmarks.records import machine, table
 
 Row = dict[str, str]
 Key = tuple[str, int, str]  # function, n, algorithm

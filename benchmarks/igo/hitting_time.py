@@ -26,6 +26,8 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.machine import use_one_core
+from benchmarks.records import append, read
+from benchmarks.resumed import missing, parser, refuse_unknown, whole_numbers, words
 
 
 class Size(NamedTuple):
@@ -54,14 +56,11 @@ REACH = {1: {"onemax": 3000, "leadingones": 3000}, 4: {"onemax": 1000, "leadingo
 def main() -> None:
     options = arguments()
     use_one_core(options.core)
-    from benchmarks.acquisition.records import read
     from benchmarks.igo.hitting import ALGORITHMS, FUNCTIONS
     from benchmarks.igo.hitting_figures import draw
 
-    known = (("functions", options.functions, FUNCTIONS), ("algorithms", options.algorithms, ALGORITHMS))
-    for kind, asked, names in known:
-        if unknown := set(asked or ()) - set(names):
-            raise SystemExit(f"{kind} are {', '.join(names)}, got {', '.join(sorted(unknown))}")
+    refuse_unknown("functions", options.functions, FUNCTIONS)
+    refuse_unknown("algorithms", options.algorithms, ALGORITHMS)
     size = FULL if options.full else SHORT
     file = options.out / f"{size.name}_runs.csv"
     if not options.draw:
@@ -90,18 +89,16 @@ def plan(size: Size, options: argparse.Namespace) -> list[Case]:
 
 def add_missing(file: Path, cases: Sequence[Case]) -> None:
     """Make the runs that are not there."""
-    from benchmarks.acquisition.records import read
 
-    done = {Case(row["function"], int(row["n"]), row["algorithm"], int(row["seed"])) for row in read(file)}
-    waiting = [case for case in cases if case not in done]
-    print(f"{file}: {len(cases) - len(waiting)} of {len(cases)} runs done", flush=True)
-    for i, case in enumerate(waiting, 1):
-        run(file, case, label=f"{i}/{len(waiting)}")
+    def made(row: dict[str, str]) -> Case:
+        return Case(row["function"], int(row["n"]), row["algorithm"], int(row["seed"]))
+
+    for label, case in missing(file, cases, made):
+        run(file, case, label=label)
 
 
 def run(file: Path, case: Case, *, label: str) -> None:
     """Make one run and keep it."""
-    from benchmarks.acquisition.records import append, read
     from benchmarks.igo.hitting import ALGORITHMS, FIRST, FUNCTIONS, hit
 
     limit = math.inf if case.algorithm == FIRST else limit_of(case, read(file))
@@ -122,22 +119,12 @@ def limit_of(case: Case, rows: Sequence[dict[str, str]]) -> int:
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    from benchmarks.report import RESULTS
-
-    def listed(text: str) -> list[str]:
-        return text.split(",")
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="n up to 3000, 10 runs")
-    parser.add_argument("--figure", type=int, choices=sorted(REACH), help="only this one")
-    parser.add_argument("--functions", type=listed, metavar="A,B", help="only these")
-    parser.add_argument("--sizes", type=lambda text: [int(n) for n in listed(text)], metavar="N,N", help="only")
-    parser.add_argument("--algorithms", type=listed, metavar="A,B", help="only these, and pbil-lambda")
-    parser.add_argument("--runs", type=int, help="how many of each, with seeds from 0 on")
-    parser.add_argument("--core", type=int, help="the core to use; by default the first allowed one")
-    parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="the folder of runs and results")
-    parser.add_argument("--draw", action="store_true", help="run nothing")
-    return parser.parse_args(given)
+    options = parser(__doc__, "n up to 3000, 10 runs")
+    options.add_argument("--figure", type=int, choices=sorted(REACH), help="only this one")
+    options.add_argument("--functions", type=words, metavar="A,B", help="only these")
+    options.add_argument("--sizes", type=whole_numbers, metavar="N,N", help="only these")
+    options.add_argument("--algorithms", type=words, metavar="A,B", help="only these, and pbil-lambda")
+    return options.parse_args(given)
 
 
 if __name__ == "__main__":

@@ -14,10 +14,13 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.machine import use_one_core
+from benchmarks.records import read
+from benchmarks.resumed import attempt, missing, parser, refuse_unknown, say_failed, whole_numbers, words
 
 CALLS = 5000
 
@@ -43,62 +46,64 @@ class Case(NamedTuple):
     seed: int
 
 
+class Planned(NamedTuple):
+    """A run."""
+
+    case: Case
+    contender: str
+
+
 def main() -> None:
     options = arguments()
     use_one_core(options.core)
-    from benchmarks.acquisition.records import read
     from benchmarks.igo.contenders import CONTENDERS
     from benchmarks.igo.problems import NAMES
     from benchmarks.igo.ranks import draw
 
-    for kind, asked, known in (("problems", options.problems, NAMES), ("contenders", options.contenders, CONTENDERS)):
-        if unknown := set(asked or ()) - set(known):
-            raise SystemExit(f"{kind} are {', '.join(map(str, known))}, got {', '.join(map(str, sorted(unknown)))}")
+    refuse_unknown("problems", options.problems, NAMES)
+    refuse_unknown("contenders", options.contenders, CONTENDERS)
     size = FULL if options.full else SHORT
     file = options.out / f"{size.name}_runs.csv"
     failed = 0 if options.draw else add_missing(file, size, options)
     if runs := [run for run in read(file) if run["contender"] in (options.contenders or CONTENDERS)]:
         draw(file, options.out / size.name, runs)
-    if failed:
-        raise SystemExit(f"{failed} runs failed; they are tried again next time")
+    say_failed(failed)
 
 
 def add_missing(file: Path, size: Size, options: argparse.Namespace) -> int:
     """Make the runs that are asked for and not there; return how many failed."""
-    from benchmarks.acquisition.records import read
     from benchmarks.igo.contenders import CONTENDERS
+    from benchmarks.igo.problems import NAMES
 
     plan = [
-        (Case(number, n, seed), name)
+        Planned(Case(number, n, seed), name)
         for seed in range(options.runs or size.runs)
         for n in options.dimensions or size.dimensions
         for number in options.problems or size.problems
         for name in options.contenders or CONTENDERS
     ]
-    done = {(Case(int(row["problem"]), int(row["n"]), int(row["seed"])), row["contender"]) for row in read(file)}
-    waiting = [run for run in plan if run not in done]
-    print(f"{file}: {len(plan) - len(waiting)} of {len(plan)} runs done", flush=True)
-    return sum(not attempt(file, *run, label=f"{i}/{len(waiting)}") for i, run in enumerate(waiting, 1))
+
+    def made(row: dict[str, str]) -> Planned:
+        return Planned(Case(int(row["problem"]), int(row["n"]), int(row["seed"])), row["contender"])
+
+    return sum(
+        not attempt(file, f"{label} {NAMES[case.problem]} n = {case.n} {name} seed {case.seed}",
+                    partial(make, case, name))
+        for label, (case, name) in missing(file, plan, made)
+    )  # fmt: skip
 
 
-def attempt(file: Path, case: Case, name: str, *, label: str) -> bool:
-    """Make one run and keep it; a contender that raises leaves its reason and no row."""
-    from benchmarks.acquisition.records import append
+def make(case: Case, name: str) -> tuple[dict[str, Any], float]:
+    """Return the row of a run, and its best value."""
     from benchmarks.igo.contenders import CONTENDERS
-    from benchmarks.igo.problems import NAMES, problem
+    from benchmarks.igo.problems import problem
     from benchmarks.igo.ranks import improvements
 
-    title, started = f"{label} {NAMES[case.problem]} n = {case.n} {name} seed {case.seed}", time.process_time()
-    try:
-        values = CONTENDERS[name](problem(*case), case.n, CALLS, key(case))
-    except Exception as error:
-        print(f"{title} FAILED: {type(error).__name__}: {error}", flush=True)
-        return False
-    seconds = time.process_time() - started  # of the processor: others may be using it
-    row = {**case._asdict(), "contender": name, "calls": len(values), "seconds": f"{seconds:.3g}"}
-    append(file, row | {"best": improvements(values)})
-    print(f"{title}: {max(values):.6g} after {seconds:.1f} s", flush=True)
-    return True
+    started = time.process_time()  # of the processor: others may be using it
+    values = CONTENDERS[name](problem(*case), case.n, CALLS, key(case))
+    seconds = time.process_time() - started
+    row = case._asdict() | {"contender": name, "calls": len(values), "seconds": f"{seconds:.3g}"}
+    return row | {"best": improvements(values)}, max(values)
 
 
 def key(case: Case) -> int:
@@ -107,21 +112,11 @@ def key(case: Case) -> int:
 
 
 def arguments() -> argparse.Namespace:
-    from benchmarks.report import RESULTS
-
-    def whole(text: str) -> list[int]:
-        return [int(number) for number in text.split(",")]
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="all 25 problems of 64 and 100 bits, 5 runs")
-    parser.add_argument("--problems", type=whole, metavar="1,2", help="only these, by IOH's numbers")
-    parser.add_argument("--dimensions", type=whole, metavar="N,N", help="only these numbers of bits")
-    parser.add_argument("--contenders", type=lambda text: text.split(","), metavar="A,B", help="only these")
-    parser.add_argument("--runs", type=int, help="how many of each, with seeds from 0 on")
-    parser.add_argument("--core", type=int, help="the core to use; by default the first allowed one")
-    parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="the folder of runs and results")
-    parser.add_argument("--draw", action="store_true", help="run nothing")
-    return parser.parse_args()
+    options = parser(__doc__, "all 25 problems of 64 and 100 bits, 5 runs")
+    options.add_argument("--problems", type=whole_numbers, metavar="1,2", help="only these, by IOH's numbers")
+    options.add_argument("--dimensions", type=whole_numbers, metavar="N,N", help="only these numbers of bits")
+    options.add_argument("--contenders", type=words, metavar="A,B", help="only these")
+    return options.parse_args()
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata, wilcoxon
 
-from benchmarks.acquisition.records import machine, table
 from benchmarks.arena.ranking import holm
 from benchmarks.first_order.plots import COLOURS, GREY, legend, panels, save
 from benchmarks.igo.problems import NAMES
+from benchmarks.records import machine, table
 
 Array = NDArray[np.float64]
 Row = dict[str, str]

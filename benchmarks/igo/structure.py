@@ -33,11 +33,11 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.acquisition.records import numbers
 from benchmarks.igo.curves import draw
 from benchmarks.igo.mnist import Images, load
 from benchmarks.igo.networks import BATCH, Activations, Layers, Network, shuffled, step, test_errors, untrained
 from benchmarks.machine import describe_machine
+from benchmarks.records import numbers
 from benchmarks.report import RESULTS
 from sonde.igo import PBIL, cga
 

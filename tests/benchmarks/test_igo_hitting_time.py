@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.acquisition.records import append, read
 from benchmarks.igo import hitting_time
 from benchmarks.igo.hitting import ALGORITHMS, ALPHAS, COMPARED, FIRST, FUNCTIONS, hit, leadingones, onemax
 from benchmarks.igo.hitting_figures import draw, quartiles
 from benchmarks.igo.hitting_time import SHORT, Case, add_missing, arguments, limit_of, plan
+from benchmarks.records import append, read
 
 from sonde.igo import cga
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from benchmarks.acquisition.records import read
 from benchmarks.igo.curves import draw
 from benchmarks.igo.mnist import Images
 from benchmarks.igo.networks import Activations, Layers, Network, shuffled
 from benchmarks.igo.structure import EXPERIMENTS, Crew, Fixed, Pairs, Singles, Trial, crews, looks, rate_at, run, train
+from benchmarks.records import read
 
 from sonde.igo import PBIL
 
