@@ -260,6 +260,7 @@ def test_any_losses_leave_a_sound_search(losses: list[float], seed: int) -> None
     ({"step_size": 1.5}, "step_size must be a number above 0 and at most 1, got 1.5"),
     ({"step_size": np.nan}, "step_size must be a number above 0 and at most 1, got nan"),
     ({"step_size": "1"}, "step_size must be a number above 0 and at most 1, got '1'"),
+    ({"preference": 3}, "preference must be a function: from a generation's size to weights, got 3"),
     ({"theta": [0.5]}, "theta must be 3 finite numbers, got an array of the shape (1,)"),
     ({"theta": [0.5, np.nan, 0.5]}, "theta must be 3 finite numbers, got an array of the shape (3,)"),
 ])  # fmt: skip
@@ -289,6 +290,19 @@ def test_wrong_results(samples: Any, losses: Any, message: str) -> None:
         search.tell(samples, losses)
     assert str(raised.value) == message
     assert search.theta.tolist() == [0.5] * 3
+
+
+@pytest.mark.parametrize(("samples", "losses"), [("abc", [1, 2]), ([[0, 1, 0], [1, 0, 1]], "abc"), (None, None)])
+def test_results_that_are_no_numbers(samples: Any, losses: Any) -> None:
+    with pytest.raises(OptionError, match=r"^sample"):
+        PBIL(3, seed=0).tell(samples, losses)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [[1.0], [0.0]], 1.0])
+def test_a_preference_has_a_weight_for_every_sample(weights: Any) -> None:
+    search = IGO(Bernoulli(3), preference=lambda size: weights)
+    with pytest.raises(OptionError, match=r"^preference\(2\) must be 2 weights, best first, got "):
+        search.tell(search.ask(2), [1.0, 2.0])
 
 
 @pytest.mark.parametrize("count", [0, -1, "3", True, 2.5, np.nan])

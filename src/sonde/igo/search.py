@@ -68,6 +68,8 @@ class IGO:
         self._adaptation = Adaptation(
             least, _at_least("largest_sample_size", most, least), _at_least("alpha", alpha, 1)
         )
+        if not callable(preference):
+            raise OptionError(f"preference must be a function: from a generation's size to weights, got {preference!r}")
         self._preference = preference
         self._rng = np.random.default_rng(None if seed is None else whole("seed", seed, 0))
         self._theta = family.start() if theta is None else self._checked_theta(theta)
@@ -106,7 +108,12 @@ class IGO:
         Any number of at least two samples is a generation, of whatever size was asked for.
         """
         x, y = self._checked(samples, losses)
-        weights = weigh(y, self._preference(len(y)))
+        by_rank = np.asarray(self._preference(len(y)), dtype=float)
+        if by_rank.shape != y.shape:
+            raise OptionError(
+                f"preference({len(y)}) must be {len(y)} weights, best first, got the shape {by_rank.shape}"
+            )
+        weights = weigh(y, by_rank)
         if weights.min() == weights.max():  # all equal: there is nothing to learn
             return
         variance = float(weights @ weights) / len(y) - (float(weights.sum()) / len(y)) ** 2
@@ -140,9 +147,11 @@ class IGO:
         self._rng.bit_generator.state = saved["rng"]
 
     def _checked(self, samples: ArrayLike, losses: ArrayLike) -> tuple[Samples, Array]:
-        x, y = np.asarray(samples), np.asarray(losses, dtype=float)
-        if x.dtype != bool:
-            x = x.astype(float)
+        try:
+            x, y = np.asarray(samples), np.asarray(losses, dtype=float)
+            x = x if x.dtype == bool else x.astype(float)
+        except (TypeError, ValueError) as error:
+            raise OptionError(f"samples and losses must be numbers: {error}") from None
         if x.ndim != 2 or x.shape[1] != self.family.width:
             raise OptionError(f"samples must have the shape (count, {self.family.width}), got {x.shape}")
         if y.shape != (len(x),):
