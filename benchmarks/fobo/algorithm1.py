@@ -26,7 +26,7 @@ from benchmarks.fobo.objective import Objective
 from sonde.acquisition.closed import log_expected_improvement
 from sonde.surrogates.chain import checkpoint
 from sonde.surrogates.sites import Sites
-from sonde.surrogates.slope_evidence import log_evidence, noise_of
+from sonde.surrogates.slope_evidence import Evidence, noise_of
 from sonde.surrogates.slope_gp import SlopePosterior
 from sonde.surrogates.slopes import SlopeCovariance
 
@@ -99,11 +99,10 @@ class Model:
         n, d = self.x.shape
         count = min(n, ROWS // (1 + d * self.slopes))
         data = self._data(np.unique(np.linspace(0, n - 1, count).astype(np.intp)))
-        told = np.zeros(len(data.sites.x))
+        evidence = Evidence(data.sites, data.y, np.zeros(len(data.sites.x)), data.power)
 
         def loss(few: Array) -> tuple[float, Array]:
-            covariance = self._covariance(few)
-            value, gradient = log_evidence(covariance, data.sites, data.y, told, data.power)
+            value, gradient = evidence(self._covariance(few))
             return -value, -np.delete(gradient, [2, len(gradient) - 1])
 
         bounds = [BOUNDS["lengthscale"], *[BOUNDS["variance"]] * (1 + self.quadratic)]

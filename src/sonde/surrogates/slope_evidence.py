@@ -11,6 +11,10 @@ some dozen passes over the entries.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
@@ -19,6 +23,7 @@ from sonde.surrogates.covariance import CONSTANT
 from sonde.surrogates.evidence import LOG_2PI, factorise
 from sonde.surrogates.sites import Sites
 from sonde.surrogates.slopes import SlopeCovariance
+from sonde.surrogates.trends import TRENDS
 
 Array = NDArray[np.float64]
 
@@ -36,33 +41,74 @@ def noise_of(covariance: SlopeCovariance, sites: Sites, told: Array, power: Arra
 
 def log_evidence(covariance: SlopeCovariance, sites: Sites, y: Array, told: Array, power: Array) -> tuple[float, Array]:
     """Return log p(y) of values and slopes y (n + K,) and its gradient in theta."""
-    entries, pairs = _Entries(covariance, sites), len(y)
-    noise = noise_of(covariance, sites, told, power)
-    matrix = entries.matrix.copy()
-    matrix[np.diag_indices(pairs)] += noise
-    factor = factorise(matrix)
-    solved, _ = lapack.dpotrs(factor, y, lower=1)
-    inverse, _ = lapack.dpotri(factor, lower=1)
-    value = -0.5 * y @ solved - np.log(np.diagonal(factor)).sum() - 0.5 * len(y) * LOG_2PI
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    weights = np.outer(solved, solved) - inverse
+    return Evidence(sites, y, told, power)(covariance)
 
-    gradient = np.zeros(len(covariance.theta))
-    size, n = covariance.size, len(sites.x)
-    np.add.at(gradient, covariance.groups, entries.lengthscales(weights))
-    trend = 0.0
-    if covariance.quadratic:
-        trend = float(np.vdot(weights, entries.trend))
-        gradient[size + 2] = 0.5 * trend
-    constant = CONSTANT * float(weights[:n, :n].sum())
-    gradient[size] = 0.5 * (float(np.vdot(weights, entries.matrix)) - trend - constant)
-    own = np.diagonal(weights)
-    gradient[size + 1] = 0.5 * covariance.noise * float(own[:n].sum())
-    gradient[-1] = 0.5 * float(noise[n:] @ own[n:])
-    if covariance.hidden:
-        more, slope = _hidden_evidence(covariance, sites.x, float(noise[n]) if len(noise) > n else 0.0)
-        value, gradient = value + more, gradient + slope
-    return float(value), gradient
+
+@dataclass(frozen=True)
+class Evidence:
+    """log p(y) of values and slopes y (n + K,) at sites, with told noise (n,), as a function of the covariance.
+
+    What does not depend on theta is kept from call to call.
+    """
+
+    sites: Sites
+    y: Array
+    told: Array
+    power: Array
+
+    def __call__(self, covariance: SlopeCovariance) -> tuple[float, Array]:
+        """Return it and its gradient in theta."""
+        sites, y = self.sites, self.y
+        entries, n = _Entries(covariance, sites, self._places), len(self.sites.x)
+        trend = self._trend(covariance) if covariance.quadratic else None
+        if trend is not None:
+            entries.matrix += trend
+        noise = noise_of(covariance, sites, self.told, self.power)
+        matrix = entries.matrix.copy()
+        matrix[np.diag_indices(len(y))] += noise
+        factor = factorise(matrix)
+        solved, _ = lapack.dpotrs(factor, y, lower=1)
+        value = -0.5 * y @ solved - np.log(np.diagonal(factor)).sum() - 0.5 * len(y) * LOG_2PI
+        weights = np.outer(solved, solved) - _inverse(factor)
+
+        gradient = np.zeros(len(covariance.theta))
+        size, bend = covariance.size, 0.0
+        np.add.at(gradient, covariance.groups, entries.lengthscales(weights))
+        if trend is not None:
+            bend = float(np.vdot(weights, trend))
+            gradient[size + 2] = 0.5 * bend
+        constant = CONSTANT * float(weights[:n, :n].sum())
+        gradient[size] = 0.5 * (float(np.vdot(weights, entries.matrix)) - bend - constant)
+        own = np.diagonal(weights)
+        gradient[size + 1] = 0.5 * covariance.noise * float(own[:n].sum())
+        gradient[-1] = 0.5 * float(noise[n:] @ own[n:])
+        if covariance.hidden:
+            more, slope = _hidden_evidence(covariance, sites.x, float(noise[n]) if len(noise) > n else 0.0)
+            value, gradient = value + more, gradient + slope
+        return float(value), gradient
+
+    @cached_property
+    def _places(self) -> _Places:
+        return _Places.of(self.sites)
+
+    @cached_property
+    def _trends(self) -> dict[tuple[str, float], Array]:
+        return {}
+
+    def _trend(self, covariance: SlopeCovariance) -> Array:
+        """Return the trend's covariances, which are proportional to its variance."""
+        shape = covariance.shape, covariance.rho
+        if shape not in self._trends:
+            self._trends[shape] = TRENDS[covariance.shape](1.0, covariance.rho).between(self.sites, self.sites)
+        return covariance.bend * self._trends[shape]
+
+
+def _inverse(factor: Array) -> Array:
+    """Return the symmetric inverse from a lower factor."""
+    lower, _ = lapack.dpotri(factor, lower=1)  # above the diagonal it is zero, as the factor is
+    whole = lower + lower.T
+    whole[np.diag_indices(len(whole))] /= 2
+    return np.asarray(whole)
 
 
 def _hidden_evidence(covariance: SlopeCovariance, x: Array, noise: float) -> tuple[float, Array]:
@@ -73,8 +119,7 @@ def _hidden_evidence(covariance: SlopeCovariance, x: Array, noise: float) -> tup
     trend = np.zeros((n, n)) if covariance.trend is None else covariance.trend.hidden_slopes(x)
     process = -2 * first * square
     factor = factorise(process + trend + noise * np.eye(n))
-    inverse, _ = lapack.dpotri(factor, lower=1)
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    inverse = _inverse(factor)
     z = x * covariance.roots
     squares = np.maximum(np.sum(z * z, axis=1)[:, None] + np.sum(z * z, axis=1) - 2 * z @ z.T, 0.0)
     gradient = np.zeros(len(covariance.theta))
@@ -88,42 +133,54 @@ def _hidden_evidence(covariance: SlopeCovariance, x: Array, noise: float) -> tup
     return covariance.hidden * float(value), -0.5 * covariance.hidden * gradient
 
 
-class _Entries:
-    """The covariance matrix of values and slopes, and the parts of it that its gradient needs."""
+class _Places(NamedTuple):
+    """What slopes have to do with each other, whatever the lengthscales."""
 
-    def __init__(self, covariance: SlopeCovariance, sites: Sites) -> None:
-        self.roots, self.sites = covariance.roots, sites
-        self.z = sites.x * self.roots
+    toward: Array  # differences of all (value, slope) in the column of the slope, (n, K)
+    pairs: NDArray[np.intp]  # where the points of all (slope, slope) stand in a matrix of pairs of points, (K, K)
+    same: Array  # 1 where two slopes are of one column, (K, K)
+
+    @classmethod
+    def of(cls, sites: Sites) -> _Places:
+        """Return them."""
         points, columns = sites.slopes
+        toward = sites.x[:, columns] - sites.x[points, columns]
+        return cls(toward, points[:, None] * len(sites.x) + points, (columns[:, None] == columns).astype(float))
+
+
+class _Entries:
+    """The covariance matrix of values and slopes without a trend, and the parts of it that its gradient needs."""
+
+    def __init__(self, covariance: SlopeCovariance, sites: Sites, places: _Places) -> None:
+        self.sites = sites
+        self.z = sites.x * covariance.roots
+        points, columns = sites.slopes
+        n, squares = len(sites.x), covariance.roots[columns] ** 2
         self.f = covariance.isotropic(sites.x, sites.x, 3)
-        n = len(sites.x)
-        lengths = self.roots[columns]
-        self.toward = (self.z[:, columns] - self.z[points, columns]) * lengths  # root r_c of all (value, slope), (n, K)
+        self.first, self.second, self.third = (f.take(places.pairs) for f in self.f[1:])
+        self.toward = places.toward * squares  # root r_c of all (value, slope), (n, K)
         rows = self.toward[points]  # of all (slope, slope), in the column of the second
         self.product = -rows.T * rows  # root r_c root r_e
-        self.same = (columns[:, None] == columns) * lengths**2
-        self.pairs = np.ix_(points, points)
+        self.same = places.same * squares
         self.mixed = -2 * self.f[1][:, points] * self.toward
-        self.flat = -2 * self.f[1][self.pairs] * self.same
-        self.bent = -4 * self.f[2][self.pairs] * self.product
+        self.flat = -2 * self.first * self.same
+        self.bent = -4 * self.second * self.product
         self.matrix = np.empty((len(sites), len(sites)))
         self.matrix[:n, :n] = self.f[0] + CONSTANT
         self.matrix[:n, n:] = self.mixed
         self.matrix[n:, :n] = self.mixed.T
         self.matrix[n:, n:] = self.flat + self.bent
-        if covariance.trend is not None:
-            self.trend = covariance.trend.between(sites, sites)
-            self.matrix += self.trend
 
     def lengthscales(self, weights: Array) -> Array:
         """Return 1/2 sum W dK / d log l for every column, (p,)."""
         n, points = len(self.sites.x), self.sites.slopes[0]
         mixed, slopes = weights[:n, n:], weights[n:, n:]
-        units = 2 * np.sum(mixed * self.mixed, axis=0) + np.sum(slopes * (2 * self.bent + self.flat), axis=1)
+        units = 2 * np.einsum("ik,ik->k", mixed, self.mixed)
+        units += 2 * np.einsum("ck,ck->c", slopes, self.bent) + np.einsum("ck,ck->c", slopes, self.flat)
         change = weights[:n, :n] * self.f[1]
         change -= 4 * ((mixed * self.f[2][:, points] * self.toward) @ self.sites.by_point)
-        inner = slopes * (-2 * self.f[2][self.pairs] * self.same - 4 * self.f[3][self.pairs] * self.product)
+        inner = slopes * (-2 * self.second * self.same - 4 * self.third * self.product)
         change += self.sites.by_point.T @ inner @ self.sites.by_point
         z = self.z
         spread = (change.sum(axis=0) + change.sum(axis=1)) @ (z * z) - 2 * np.sum(z * (change @ z), axis=0)
-        return -spread - units @ self.sites.by_column
+        return np.asarray(-spread - units @ self.sites.by_column)

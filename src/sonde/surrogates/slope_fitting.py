@@ -32,7 +32,7 @@ from sonde.surrogates.outputs import KAPPAS, LARGEST, Scale
 from sonde.surrogates.priors import Prior, default_prior
 from sonde.surrogates.profiles import PROFILES
 from sonde.surrogates.sites import Sites
-from sonde.surrogates.slope_evidence import log_evidence, noise_of
+from sonde.surrogates.slope_evidence import Evidence, noise_of
 from sonde.surrogates.slope_gp import SlopePosterior
 from sonde.surrogates.slopes import SlopeCovariance
 from sonde.surrogates.trends import TRENDS
@@ -184,6 +184,7 @@ class _Climber:
         """Return one form's fit, from ``start``; None starts from what the slopes tell."""
         scale = Scale.of(self.seen.values, form.kappa, least=self.least)
         data = observed(self.seen, scale, hidden=self.hidden)
+        evidence = Evidence(*data)
         trended = form.trend is not None
         prior = self._prior(trended)
         size = int(self.groups[-1]) + 1
@@ -195,7 +196,7 @@ class _Climber:
 
         def loss(few: Array) -> tuple[float, Array]:
             covariance = at(few)
-            value, gradient = log_evidence(covariance, data.sites, data.y, data.told, data.power)
+            value, gradient = evidence(covariance)
             density, slope = prior.log_density(covariance.theta)
             total = gradient + slope
             return -value - density, -np.concatenate([[total[:free].sum()], total[free:]])
