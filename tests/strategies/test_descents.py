@@ -95,7 +95,7 @@ def test_it_is_over_where_its_region_is_too_narrow() -> None:
     for _ in range(40):  # a success after each halving, so that it never stalls
         steps += [(unit + 1e-5, value + 1.0), (unit - 1e-5, value + 1.0)]
         value, unit = value - 1.0, unit + 1e-6
-        steps.append((unit, value))
+        steps.append((unit, value, -1e9))  # so steep that more is promised
     results = line(*steps)
     ended = next(k for k in range(1, len(steps)) if follow(line(*steps[:k]), 1)[0].over)
     assert follow(line(*steps[:ended]), 1)[0].side < NARROWEST
@@ -254,6 +254,37 @@ def test_it_is_over_where_its_slope_promises_nothing_over_the_last_step() -> Non
     short = follow(line(*others, (0.505, -1e-3, slope)), 3)
     assert [each.over for each in long] == [False]
     assert [each.over for each in short] == [True]
+
+
+# the last digits of the best of all
+
+
+def at_rest(*more: tuple[float, ...]) -> list[Descent]:
+    """A descent whose slope promises little more, after a step of 0.01; it is the best of all."""
+    others = [(0.1, 100.0), (0.2, 100.0), (0.5, 0.0)]
+    little = 0.5 * PROMISE * 100 / 0.01
+    return follow(line(*others, (0.51, -10.0, little), *more), 3)
+
+
+def test_the_best_of_all_rests_at_a_bottom_and_keeps_to_itself() -> None:
+    (only,) = at_rest()
+    assert (only.best, only.resting, only.over, only.at_bottom) == (3, True, False, True)
+    assert only.side == pytest.approx(4 * 0.01)
+    elsewhere = at_rest((0.6, 50.0))
+    assert [each.best for each in elsewhere] == [3, 4]
+    assert elsewhere[0].failures == 0
+
+
+def test_it_goes_on_with_the_last_digits_while_it_is_the_best() -> None:
+    better = at_rest((0.505, -10.01, 1e-3))
+    assert [(each.best, each.resting, each.over) for each in better] == [(4, True, False)]
+    beaten = at_rest((0.9, -20.0), (0.505, -10.01, 1e-3))
+    assert [(each.best, each.over) for each in beaten] == [(5, True), (4, False)]
+
+
+def test_a_bottom_at_which_one_rests_is_known_to_others() -> None:
+    come = at_rest((0.8, 50.0, 2 * 60.0 / 0.29), (0.7, 15.0, 2 * 25.0 / 0.19))
+    assert [(each.best, each.over, each.known) for each in come] == [(3, False, False), (5, True, True)]
 
 
 # results that are none

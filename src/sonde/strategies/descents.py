@@ -4,11 +4,13 @@ Slopes make a local search so cheap that many fit into a budget. So a result is 
 descent and not with the best of all: a start on a hillside is worse than a bottom found before, and may lead below it.
 
 A descent has a region that grows with success and shrinks with failure, and reaches halfway to the nearest bottom that
-is known: the results there are what a model of the results nearby would go back to. It is over where the slope promises
-no more gain over another step like the last one, where it has not gained for long, and at a bottom that is known or on
-the way to it. Results belong to the descent whose region they lie in; one that lies in none is a start, unless no
-descent asked for it and it is not the best of all. So several descents go on side by side where several workers do, and
-the state is a fold over the results in the order of their trials' numbers, the same in any process.
+is known: the results there are what a model of the results nearby would go back to. It is at a bottom where the slope
+promises no more gain over another step like the last one; the best of all then *rests*, to go on with its last digits
+while there are others to begin. It is over at a bottom, where it has not gained for long, and where it has come to a
+bottom that is known or is on the way to it. Results belong to the descent whose region they lie in; one that lies in
+none is a start, unless no descent asked for it and it is not the best of all. So several descents go on side by side
+where several workers do, and the state is a fold over the results in the order of their trials' numbers, the same in
+any process.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ WIDEST, START, NARROWEST = 1.6, 0.4, 2.0**-10  # sides of a region
 PATIENCE, SUCCESSES = 2, 2  # in a row, to halve and to double it
 STALLED = 6  # trials in a row without success after which a descent is over
 GAIN = 1e-3  # of the spread of all values: less is no success
-PROMISE, FINE = 1e-3, 1e-8  # of the spread: what a descent must promise to go on, and the best one of all
+PROMISE, FINE = 1e-3, 1e-8  # of the spread: what a descent must promise to go on, and the best of all at rest
 KNOWN = 1e-3  # closer than this in every coordinate to the bottom of an earlier one is the same
 BASIN = 1.0, 3.0  # what the slope foretells of the fall to a bottom, in units of the fall, within its basin
 
@@ -37,11 +39,17 @@ class Descent:
     side: float = START
     step: float = WIDEST  # how far from its best result the last trial was
     over: bool = False
+    resting: bool = False  # at a bottom of its own, whose last digits are left
     known: bool = False
     toward: int | None = None  # the bottom of another to which the slope at its best result seems to fall
     successes: int = 0
     failures: int = 0
     stalled: int = 0
+
+    @property
+    def at_bottom(self) -> bool:
+        """Whether it has come to a bottom of its own."""
+        return (self.over or self.resting) and not self.known
 
 
 @dataclass(frozen=True)
@@ -90,7 +98,7 @@ def follow(results: Results, first: int) -> list[Descent]:
             here.best, here.step, here.stalled = i, here.side, 0
         else:
             continue
-        _judge(results, here, [each.best for each in descents if each.over and not each.known], i)
+        _judge(results, here, [each.best for each in descents if each.at_bottom and each is not here], i)
     return descents
 
 
@@ -124,8 +132,7 @@ def _step(results: Results, here: Descent, i: int) -> None:
 
 def _judge(results: Results, here: Descent, bottoms: list[int], i: int) -> None:
     """Say whether a descent is over after result i, and keep its region away from the bottoms of others."""
-    leading = results.values[here.best] <= np.min(results.values[: i + 1])
-    least = (FINE if leading else PROMISE) * results.spread(i + 1)
+    spread, leading = results.spread(i + 1), results.values[here.best] <= np.min(results.values[: i + 1])
     promise = results.promise(here.best, min(here.side, here.step))
     apart = np.abs(results.units[bottoms] - results.units[here.best]).max(axis=1)
     nearest = float(apart.min(initial=np.inf))
@@ -134,8 +141,13 @@ def _judge(results: Results, here: Descent, bottoms: list[int], i: int) -> None:
         toward = near if near is not None and _falls_to(results, i, near) else None
         here.known, here.toward = toward is not None and toward == here.toward, toward  # once may be chance
     here.known |= nearest < KNOWN
-    here.over = here.known or here.side < NARROWEST or here.stalled >= STALLED or promise <= least
+    here.resting = promise <= PROMISE * spread
+    done = here.resting and not (leading and promise > FINE * spread)
+    lost = here.stalled >= STALLED or (here.side < NARROWEST and not here.resting)
+    here.over = here.known or lost or done
     here.side = min(here.side, nearest)  # halfway: the model would go there once more
+    if here.resting and not here.over:
+        here.side = min(here.side, max(4 * here.step, NARROWEST**2))  # what is tried elsewhere is not its own
 
 
 def _falls_to(results: Results, i: int, bottom: int) -> bool:

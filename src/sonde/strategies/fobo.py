@@ -191,7 +191,7 @@ class FOBO(Bayesian):
         for turn in (key.at(offset) for offset in range(count)):
             if turn.number % 2 == 0 or not slides:
                 aims.append(far if stalled and turn.number % 4 == 2 else whole)
-            elif going:
+            elif _goes_on(going, turn.number // 2):
                 aims.append(self._descend(space, history, field, going.pop(0)))
             else:
                 aims.append(Aim(belief, whole.box, place=self._start(space, history, field, bottoms, turn)))
@@ -205,7 +205,7 @@ class FOBO(Bayesian):
         going, bottoms = self._descents(space, history, field)
         points = []
         for turn in (key.at(offset) for offset in range(count)):
-            if going:
+            if _goes_on(going, turn.number):
                 points.append(self._lowest(space, history, field, going.pop(0), works))
             else:
                 points.append(self._start(space, history, field, bottoms, turn))
@@ -221,15 +221,16 @@ class FOBO(Bayesian):
         units = history.units[numbers]
         results = Results(values, units[:, field.free], history.unit_gradients(numbers)[:, field.free], asked)
         descents = [each for each in follow(results, FIRST) if np.isfinite(values[each.best])]
-        going = [each for each in descents if not each.over]
-        bottoms = np.unique([each.best for each in descents if each.over and not each.known]).astype(np.intp)
+        lowest = np.min(values, initial=np.inf)
+        going = [each for each in descents if not each.over and not (each.resting and values[each.best] > lowest)]
+        bottoms = np.unique([each.best for each in descents if each.at_bottom]).astype(np.intp)
         pending = history.pending.units[_wide(space) | (history.pending.numbers % 2 == 1)]
         waiting = []
-        for each in sorted(going, key=lambda each: float(values[each.best])):
+        for each in sorted(going, key=lambda each: (each.resting, float(values[each.best]))):
             centre = units[each.best]
             away = np.abs(pending[:, field.free] - centre[field.free]).max(axis=1, initial=0.0)
             if not np.any(away <= each.side / 2 + 1e-9):
-                waiting.append(_Going(each.side, centre, int(numbers[each.best])))
+                waiting.append(_Going(each.side, centre, int(numbers[each.best]), each.resting))
         return waiting, numbers[bottoms]
 
     def _descend(self, space: Space, history: History, field: Field, going: _Going) -> Aim:
@@ -308,6 +309,12 @@ class _Going(NamedTuple):
     side: float
     centre: Array
     number: int
+    resting: bool
+
+
+def _goes_on(going: list[_Going], turn: int) -> bool:
+    """Whether a turn is for the next descent and not for a start: the last digits of the best have every other one."""
+    return bool(going) and (not going[0].resting or turn % 2 == 0)
 
 
 def _demanding(belief: Belief) -> Belief:
