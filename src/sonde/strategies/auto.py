@@ -30,7 +30,7 @@ TABLE = (
     Row(
         lambda space, history: history.has_slopes,
         "fobo",
-        "gradients were told",  # benchmarks/fobo/regularisation: ahead of gp at 10, 20 and 40 evaluations (two seeds)
+        "gradients were told",  # benchmarks/fobo/regularisation: ahead of gp at 10, 20, 40 evaluations; and figure5
     ),
     Row(
         lambda space, history: not ready(history, first_count(space)),
