@@ -98,7 +98,7 @@ def test_a_fit_in_a_thousand_dimensions_is_that_of_few_axes() -> None:
     span = Span.of(seen)
     turned = span.reduce(seen)
     fitted = fit_near(
-        np.zeros(turned.x.shape[1], dtype=np.intp), turned, "matern52", (None, "bowl"), exact=True, hidden=span.hidden
+        np.zeros(turned.x.shape[1], dtype=np.intp), turned, "matern52", (None, "bowl"), hidden=span.hidden
     )
     scale, posterior = fitted.posterior(turned)
     there = x[:1] - 0.4 * seen.gradients[:1]
