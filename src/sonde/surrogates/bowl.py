@@ -1,10 +1,15 @@
 """An even bowl through values and slopes: where the bottom of the whole is, ripples aside.
 
 y = c + a |x - m|^2 + ripples, the ripples independent of each other, with one variance for values and one for slopes,
-both inferred. Bottoms of basins have a level and a variance of their own: they lie much closer to a bowl than what is
-found on the hillsides, so a few of them tell where its bottom is. For a given a this is a linear regression on (1, x)
-with the prior m ~ N(0, ``REACH``^2), the spread of the cube itself, so that where nothing speaks for a bowl its bottom
-may be anywhere; a is taken from a grid.
+both inferred. Where ripples are steep only here and there, steep results count less: the slopes of a result follow
+Student's t with ``TAILS`` degrees of freedom, which is a weight for each result, inferred with the rest. Bottoms of
+basins have a level and a variance of their own: they lie much closer to a bowl than what is found on the hillsides, so
+a few of them tell where its bottom is. For a given a this is a linear regression on (1, x) with the prior
+m ~ N(0, ``REACH``^2), the spread of the cube itself, so that where nothing speaks for a bowl its bottom may be
+anywhere; a is taken from a grid.
+
+Not every bowl is a parabola: exp(k y) / k is one for a cone or a bell (k > 0), and for what is flat at the bottom and
+steep around it (k < 0). The evidence for each k is that for y as it was told.
 
 What a Gaussian process makes of a rippled function depends on which ripples it has resolved; the bowl needs none of
 them.
@@ -19,12 +24,15 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-ROUNDS = 5  # of inferring the two variances
+ROUNDS = 5  # of inferring the two variances and the weights
+TAILS = 4.0  # the fewest degrees of freedom with a variance that is not ruled by the tails
 APART = 0.1  # points closer than this in every coordinate share their ripples, and count once
 REACH = 0.29  # the deviation of a uniform coordinate of the cube
 MOST = 128  # points
 LEAST = 1e-10  # of a variance
-DEPTHS = np.linspace(-2, 2, 25)  # log10 of a times p, in deviations of the values
+DEPTHS = np.linspace(-2, 2, 13)  # log10 of a times p, in deviations of the values
+WARPS = (0.0, 0.5, 1.0, 1.5, -0.5)  # k, per deviation of the values
+FURTHEST = 50.0  # k y at most
 FINER = 2  # times that depths around the best one are looked at more closely: far values tell it to a percent
 
 
@@ -73,28 +81,56 @@ def fit_bowls(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_]) -> Bowl
     kept = np.concatenate([basins, others[spread_out(x[others])]])
     x, y, low = x[kept], y[kept], low[kept]
     slopes = np.where(low[:, None], np.nan, slopes[kept])  # a bottom has none, whatever the bowl
-    depths, step = DEPTHS, float(DEPTHS[1] - DEPTHS[0])
-    bowls: list[Bowl] = []
-    for _ in range(1 + FINER):
-        bowls += [_fit(x, y, slopes, low, 10.0**depth / x.shape[1], np.log(step)) for depth in depths]
-        best = depths[int(np.argmax([bowl.score for bowl in bowls[-len(depths) :]]))]
-        depths, step = best + step * np.linspace(-0.8, 0.8, 9), step / 5
-    return Bowls(tuple(bowls))
+    sizes = 1 + np.isfinite(slopes).sum(axis=1)
+    y = y - np.median(y)
+    warped = [_Warped.of(k, y, slopes, sizes) for k in WARPS if abs(k) * np.abs(y).max() < FURTHEST]
+    step = float(DEPTHS[1] - DEPTHS[0])
+    bowls = [[each.fit(x, low, depth, step) for depth in DEPTHS] for each in warped]
+    tops = [max(range(len(DEPTHS)), key=lambda i: each[i].score) for each in bowls]
+    best = max(range(len(warped)), key=lambda i: bowls[i][tops[i]].score)
+    found, centre = [bowl for each in bowls for bowl in each], float(DEPTHS[tops[best]])
+    for _ in range(FINER):
+        depths, step = centre + step * np.linspace(-0.8, 0.8, 9), step / 5
+        finer = [warped[best].fit(x, low, depth, step) for depth in depths]
+        found, centre = found + finer, float(depths[int(np.argmax([bowl.score for bowl in finer]))])
+    return Bowls(tuple(found))
+
+
+@dataclass(frozen=True)
+class _Warped:
+    """Values (n,) and slopes (n, p) as exp(k y) / k and standardised, and the log density that this takes from them."""
+
+    y: Array
+    slopes: Array
+    jacobian: float
+
+    @classmethod
+    def of(cls, k: float, y: Array, slopes: Array, sizes: NDArray[np.intp]) -> _Warped:
+        """Return what is left of values y and slopes, so many (n,) of a result in all."""
+        warped = np.exp(k * y) / k if k else y
+        deviation = float(warped.std()) or 1.0
+        factor = k * y - np.log(deviation)  # its logarithm
+        return cls((warped - warped.mean()) / deviation, np.exp(factor)[:, None] * slopes, float(sizes @ factor))
+
+    def fit(self, x: Array, low: NDArray[np.bool_], depth: float, step: float) -> Bowl:
+        """Return the bowl of a depth, which stands for a ``step`` of depths."""
+        return _fit(x, self.y, self.slopes, low, 10.0**depth / x.shape[1], np.log(step) + self.jacobian)
 
 
 def _fit(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_], a: float, weight: float) -> Bowl:
     """Return the bowl of a depth: y - a x.x = c - 2 a x.m and slope - 2 a x = -2 a m are linear in (m, c)."""
     n, p = x.shape
     told = np.isfinite(slopes)
-    counts = np.append(told.sum(axis=0), [0.0, 0.0])
     rest = y - a * np.sum(x * x, axis=1)
     left = np.where(told, slopes - 2 * a * x, 0.0)
-    sums, total, size = np.append(left.sum(axis=0), [0.0, 0.0]), float(np.sum(left * left)), int(told.sum())
+    squares, sizes = np.sum(left * left, axis=1), told.sum(axis=1)
+    size, weights = int(sizes.sum()), np.ones(n)
     rows = np.column_stack([-2 * a * x, np.ones(n), low])
     prior = np.append(np.full(p, REACH**-2.0), [1e-2, 1e-2])
     # variances of the ripples
-    values, steep = np.full(n, max(float(np.mean(rest**2)), LEAST)), max(total / max(size, 1), LEAST)
+    values, steep = np.full(n, max(float(np.mean(rest**2)), LEAST)), max(float(squares.sum()) / max(size, 1), LEAST)
     for last in [*[False] * ROUNDS, True]:
+        counts, sums = (np.append(weights @ each, [0.0, 0.0]) for each in (told, left))
         diagonal = prior + 4 * a**2 * counts / steep
         moment = rows.T @ (rest / values) - 2 * a * sums / steep
         scaled = rows / diagonal
@@ -109,10 +145,12 @@ def _fit(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_], a: float, we
         for each in (low, ~low):
             values[each] = max(float(missed[each].mean()), LEAST) if each.any() else 0.0
         if size:
-            misfit = total + 4 * a * float(sums @ mean) + 4 * a**2 * float(counts @ (mean**2 + spread))
-            steep = max(misfit / size, LEAST)
+            misfits = squares + 4 * a * (left @ mean[:p]) + 4 * a**2 * (told @ (mean**2 + spread)[:p])
+            weights = (TAILS + sizes) / (TAILS + misfits / steep)
+            steep = max(float(weights @ misfits) / size, LEAST)
     _, log_inner = np.linalg.slogdet(inner)
-    fit = float(rest @ (rest / values)) + total / steep + size * np.log(steep) - float(moment @ mean)
+    fit = float(rest @ (rest / values)) + float(weights @ squares) / steep + size * np.log(steep) - float(moment @ mean)
+    fit += float(TAILS * weights.sum() - (TAILS + sizes) @ np.log(weights))  # what the weights themselves cost
     score = weight - 0.5 * (fit + log_inner + float(np.log(diagonal / prior).sum()))
     return Bowl(score, mean, diagonal, rows, values)
 
