@@ -13,6 +13,7 @@ from sonde.strategies.descents import (
     BASIN,
     FINE,
     KNOWN,
+    LEADING,
     NARROWEST,
     PROMISE,
     STALLED,
@@ -82,12 +83,16 @@ def test_a_gain_too_small_to_be_a_success_moves_the_best_and_narrows_nothing() -
     assert follow(large, 4)[0].side == 2 * START
 
 
-def test_it_is_over_after_so_many_without_success() -> None:
-    failures = [(0.5 + 0.01 * (-1) ** i, 1.0 + i) for i in range(STALLED)]
-    before, after = (follow(line((0.5, 0.0), *failures[:k]), 1) for k in (STALLED - 1, STALLED))
-    assert [each.over for each in before] == [False]
-    assert [each.over for each in after] == [True]
-    assert after[0].best == 0
+@pytest.mark.parametrize(("lower", "patience"), [(1.0, LEADING), (-1.0, STALLED)])
+def test_it_is_over_after_so_many_without_success(lower: float, patience: int) -> None:
+    """The best of all is given more time than another, which is here the descent from elsewhere."""
+    failures = [(0.8 + 1e-4 * (-1) ** i, 2.0 + i) for i in range(patience)]
+    before, after = (follow(line((0.1, lower), (0.8, 0.0), *failures[:k]), 1) for k in (patience - 1, patience))
+    assert [each.over for each in before] == [False, False]
+    assert [each.over for each in after] == [False, True]
+    assert after[1].best == 1
+    assert after[1].moved
+    assert not after[0].moved
 
 
 def test_it_is_over_where_its_region_is_too_narrow() -> None:

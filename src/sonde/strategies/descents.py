@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 WIDEST, START, NARROWEST = 1.6, 0.4, 2.0**-10  # sides of a region
 PATIENCE, SUCCESSES = 2, 2  # in a row, to halve and to double it
-STALLED = 6  # trials in a row without success after which a descent is over
+STALLED, LEADING = 6, 12  # trials in a row without success after which a descent is over, and the best of all
 GAIN = 1e-3  # of the spread of all values: less is no success
 PROMISE, FINE = 1e-3, 1e-8  # of the spread: what a descent must promise to go on, and the best of all at rest
 KNOWN = 1e-3  # closer than this in every coordinate to the bottom of an earlier one is the same
@@ -39,6 +39,7 @@ class Descent:
     side: float = START
     step: float = WIDEST  # how far from its best result the last trial was
     over: bool = False
+    moved: bool = False  # a trial was asked for since its start
     resting: bool = False  # at a bottom of its own, whose last digits are left
     known: bool = False
     toward: int | None = None  # the bottom of another to which the slope at its best result seems to fall
@@ -119,7 +120,7 @@ def _step(results: Results, here: Descent, i: int) -> None:
     spread = results.spread(i + 1) / 4
     success = gained > GAIN * spread
     leading = gained > FINE * spread and results.values[i] <= np.min(results.values[: i + 1])
-    here.step = float(np.abs(results.units[i] - results.units[here.best]).max())
+    here.moved, here.step = True, float(np.abs(results.units[i] - results.units[here.best]).max())
     here.successes, here.failures = (here.successes + 1, 0) if success else (0, here.failures + 1)
     here.stalled = 0 if success or leading else here.stalled + 1  # the last digits of the best one count
     if here.successes >= SUCCESSES:
@@ -143,7 +144,7 @@ def _judge(results: Results, here: Descent, bottoms: list[int], i: int) -> None:
     here.known |= nearest < KNOWN
     here.resting = promise <= PROMISE * spread
     done = here.resting and not (leading and promise > FINE * spread)
-    lost = here.stalled >= STALLED or (here.side < NARROWEST and not here.resting)
+    lost = here.stalled >= (LEADING if leading else STALLED) or (here.side < NARROWEST and not here.resting)
     here.over = here.known or lost or done
     here.side = min(here.side, nearest)  # halfway: the model would go there once more
     if here.resting and not here.over:

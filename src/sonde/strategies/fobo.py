@@ -223,6 +223,9 @@ class FOBO(Bayesian):
         descents = [each for each in follow(results, FIRST) if np.isfinite(values[each.best])]
         lowest = np.min(values, initial=np.inf)
         going = [each for each in descents if not each.over and not (each.resting and values[each.best] > lowest)]
+        if any(each.at_bottom for each in descents):  # there is a better start than one in the upper half
+            middle = np.median(values[np.isfinite(values)])
+            going = [each for each in going if each.moved or each.resting or values[each.best] <= middle]
         bottoms = np.unique([each.best for each in descents if each.at_bottom]).astype(np.intp)
         pending = history.pending.units[_wide(space) | (history.pending.numbers % 2 == 1)]
         waiting = []
@@ -230,7 +233,8 @@ class FOBO(Bayesian):
             centre = units[each.best]
             away = np.abs(pending[:, field.free] - centre[field.free]).max(axis=1, initial=0.0)
             if not np.any(away <= each.side / 2 + 1e-9):
-                waiting.append(_Going(each.side, centre, int(numbers[each.best]), each.resting))
+                others = bottoms[bottoms != each.best]
+                waiting.append(_Going(each.side, centre, int(numbers[each.best]), each.resting, units[others]))
         return waiting, numbers[bottoms]
 
     def _descend(self, space: Space, history: History, field: Field, going: _Going) -> Aim:
@@ -282,6 +286,9 @@ class FOBO(Bayesian):
         seen, side = self._seen(space, history), going.side
         own = int(np.searchsorted(history.completed.numbers, going.number))
         near = np.argsort(np.sum((seen.x - seen.x[own]) ** 2, axis=1), kind="stable")
+        if len(going.others):  # what is nearer to the bottom of another belongs to that basin
+            apart = np.sum((seen.x[near, None] - features_of(space)(going.others)) ** 2, axis=2).min(axis=1)
+            near = near[np.sum((seen.x[near] - seen.x[own]) ** 2, axis=1) <= apart]
         inside = np.abs(seen.x[near] - seen.x[own]).max(axis=1) <= side
         chosen = near[: max(2, min(NEAR, int(inside.sum())))]
         late = np.sort(near[inside])[-LATE:]  # a failure that is not among the nearest would be repeated
@@ -310,6 +317,7 @@ class _Going(NamedTuple):
     centre: Array
     number: int
     resting: bool
+    others: Array  # bottoms of others (k, d)
 
 
 def _goes_on(going: list[_Going], turn: int) -> bool:

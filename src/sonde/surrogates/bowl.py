@@ -60,16 +60,22 @@ class Bowl:
 
 @dataclass(frozen=True)
 class Bowls:
-    """Bowls of several depths."""
+    """Bowls of several depths, and how sure it is that there is one at all."""
 
     each: tuple[Bowl, ...]
+    sure: float  # 1 - the odds of the flattest to the best
 
     def bottom(self, rng: np.random.Generator) -> Array:
-        """Return where the bottom may be, (p,), one draw from the belief."""
+        """Return where the bottom may be, (p,): a draw from the belief or, as far as it is sure, nearer to its mean.
+
+        In p dimensions a draw is farther off than the mean by about the square root of 2 in nearly every coordinate.
+        """
         scores = np.array([bowl.score for bowl in self.each])
         chances = np.exp(scores - scores.max())
         chosen = self.each[int(rng.choice(len(self.each), p=chances / chances.sum()))]
-        return chosen.draw(rng)[:-2]
+        drawn = chosen.draw(rng)
+        nearer = self.sure * rng.random()
+        return np.asarray((drawn + nearer * (chosen.mean - drawn))[:-2])
 
 
 def fit_bowls(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_]) -> Bowls:
@@ -93,7 +99,8 @@ def fit_bowls(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_]) -> Bowl
         depths, step = centre + step * np.linspace(-0.8, 0.8, 9), step / 5
         finer = [warped[best].fit(x, low, depth, step) for depth in depths]
         found, centre = found + finer, float(depths[int(np.argmax([bowl.score for bowl in finer]))])
-    return Bowls(tuple(found))
+    odds = np.exp(min(0.0, bowls[0][0].score - max(bowl.score for each in bowls for bowl in each)))
+    return Bowls(tuple(found), 1.0 - float(odds))
 
 
 @dataclass(frozen=True)
