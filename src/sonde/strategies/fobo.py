@@ -37,8 +37,10 @@ from sonde.surrogates.bowl import fit_bowls
 from sonde.surrogates.consistency import Verdict, judge
 from sonde.surrogates.feasibility import Feasibility
 from sonde.surrogates.features import CENTRE
+from sonde.surrogates.many_slopes import ManySlopes
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.slope_fitting import FORMS, SHAPES, Seen, SlopeChain, SlopeFit, fit_near
+from sonde.surrogates.slope_gp import SlopePosterior
 from sonde.surrogates.span import Span
 from sonde.trials import History
 
@@ -46,7 +48,8 @@ Array = NDArray[np.float64]
 
 FIRST = 4  # trials that are spread evenly: with their slopes they say as much as d times as many values
 PATIENCE = 4  # trials without improvement after which the region around the best one is halved
-ROWS = 1000  # of the matrix that is factorised for the model of all results: beyond, some slopes are left out
+ROWS = 1000  # of the matrix that is factorised for the model of all results: beyond, its mean is iterated
+POINTS, FORETOLD = 500, 1500  # results that the mean learns from: to suggest, and to predict
 NEAR, LATE = 12, 2  # results that a descent learns from: the nearest, and the last in its region
 WIDE = 40  # parameters beyond which all trials descend
 STEPS = 50  # of the search for the lowest value in a wide space
@@ -97,15 +100,14 @@ class FOBO(Bayesian):
         return PATIENCE
 
     def believe(self, space: Space, history: History, key: Key, *, far: bool = False) -> Belief:
-        """Return the belief of the process on all values and the slopes that matter most."""
+        """Return the belief of the process on values and slopes."""
         features, seen = features_of(space), self._seen(space, history)
         fitted = self._chain(seen).fit(features.groups, seen)
         done = history.completed
         usable = history.violations[done.numbers] <= 0
         y = Scale.of(seen.values, fitted.kappa)(seen.values)
         incumbents = best_points(done.units, y, usable)
-        rows, seen = _telling(seen, features(incumbents[0]), fitted)
-        scale, posterior = fitted.posterior(seen)
+        rows, seen, scale, posterior = _after(seen, features(incumbents[0]), fitted, POINTS)
         y = scale(seen.values)
         return Belief(
             features, scale, (posterior,), y, best=best_value(posterior, seen.x, y, usable[rows]),
@@ -120,13 +122,13 @@ class FOBO(Bayesian):
         features, seen = features_of(space), self._seen(space, history)
         fitted = self._chain(seen, plain=True).fit(features.groups, seen)
         best = int(np.argmin(seen.values))
-        rows, seen = _telling(seen, seen.x[best], fitted)
-        scale, posterior = fitted.posterior(seen)
+        rows, seen, scale, posterior = _after(seen, seen.x[best], fitted, FORETOLD)
         y = scale(seen.values)
         belief = Belief(features, scale, (posterior,), y, float(y.max()), history.completed.units[[best]], None)
 
         def left_out() -> tuple[Array, Array]:
-            means, variances = posterior.leave_one_out(posterior.observations)
+            known = posterior.known if isinstance(posterior, ManySlopes) else posterior
+            means, variances = known.leave_one_out(known.observations)
             return means[: len(y)], variances[: len(y)]
 
         return BelievedValues(space, belief, history.completed.numbers[rows], left_out)
@@ -367,17 +369,26 @@ def _complaint(verdict: Verdict, numbers: NDArray[np.int64]) -> str:
     )
 
 
-def _telling(seen: Seen, centre: Array, fitted: SlopeFit) -> tuple[NDArray[np.intp], Seen]:
-    """Return the results, and which they are, that make a matrix of ``ROWS``: the nearest and the best ones.
+def _after(
+    seen: Seen, centre: Array, fitted: SlopeFit, most: int
+) -> tuple[NDArray[np.intp], Seen, Scale, SlopePosterior | ManySlopes]:
+    """Return the belief after results, and those, and which they are, that make its matrix of at most ``ROWS``.
 
-    Values take up to half of the rows, slopes the rest.
+    Where not all do, these are the nearest and the best ones: values take up to half of the rows, slopes the rest. The
+    mean learns from all of the nearest and best ones, so many at ``most``.
     """
     near = _ranks(np.sum(((seen.x - centre) * fitted.covariance.roots) ** 2, axis=1))
     order = _ranks(np.minimum(near, _ranks(seen.values)))
+    points = np.flatnonzero(order < most)
+    many, order = seen.rows(points), order[points]
     rows = np.flatnonzero(order < ROWS // 2)
-    seen, order = seen.rows(rows), order[rows]
-    count = int((ROWS - len(rows)) / max(1.0, seen.width - 1))
-    return rows, seen if count >= len(rows) else seen.trusting(order < count)
+    few = many.rows(rows)
+    count = int((ROWS - len(rows)) / max(1.0, few.width - 1))
+    if count >= len(rows) == len(points) or seen.hessians is not None:
+        few = few if count >= len(rows) else few.trusting(order[rows] < count)
+        return points[rows], few, *fitted.posterior(few)
+    few = few.trusting(order[rows] < count)
+    return points[rows], few, *fitted.posterior_of_many(many, rows, few)
 
 
 def _ranks(numbers: Array) -> NDArray[np.intp]:

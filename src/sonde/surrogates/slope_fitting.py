@@ -28,6 +28,7 @@ from scipy.optimize import minimize
 
 from sonde.surrogates.chain import checkpoint
 from sonde.surrogates.fitting import first_guess
+from sonde.surrogates.many_slopes import ManySlopes
 from sonde.surrogates.outputs import KAPPAS, LARGEST, Scale
 from sonde.surrogates.priors import Prior, default_prior
 from sonde.surrogates.profiles import PROFILES
@@ -165,8 +166,17 @@ class SlopeFit:
         scale = Scale.of(seen.values, self.kappa, least=self.least)
         smooth = PROFILES[self.covariance.profile].smooth
         data = observed(seen, scale, curvatures=smooth > 1, hidden=self.covariance.hidden)
-        noise = noise_of(self.covariance, data.sites, data.told, data.power)
-        return scale, SlopePosterior.after(self.covariance, data.sites, data.y, noise)
+        return scale, SlopePosterior.after(self.covariance, data.sites, data.y, self._noise(data))
+
+    def posterior_of_many(self, seen: Seen, rows: NDArray[np.intp], few: Seen) -> tuple[Scale, ManySlopes]:
+        """Return the belief after results without Hessians, of which a ``few``, those of rows, make the matrix."""
+        scale = Scale.of(seen.values, self.kappa, least=self.least)
+        small, data = observed(few, scale), observed(seen, scale)
+        posterior = SlopePosterior.after(self.covariance, small.sites, small.y, self._noise(small))
+        return scale, ManySlopes.after(posterior, rows, data.sites, data.y, self._noise(data))
+
+    def _noise(self, data: Observed) -> Array:
+        return noise_of(self.covariance, data.sites, data.told, data.power)
 
 
 @dataclass(frozen=True)

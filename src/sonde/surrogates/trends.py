@@ -51,6 +51,10 @@ class Trend(Protocol):
         """Return the covariance (n, n) of slopes along an axis on which all of x (n, p) are zero."""
         ...
 
+    def product(self, x: Array, y: Array, a: Array, b: Array) -> tuple[Array, Array]:
+        """Return values (m,) and slopes (m, p) at x for weights a (n,) on values and b (n, p) on slopes at y."""
+        ...
+
 
 @dataclass(frozen=True)
 class Quadratic:
@@ -93,6 +97,12 @@ class Quadratic:
     def hidden_slopes(self, x: Array) -> Array:
         """Return d k / d(x.y)."""
         return (2 * self.b / self.rho) * self._u(x, x)
+
+    def product(self, x: Array, y: Array, a: Array, b: Array) -> tuple[Array, Array]:
+        """Return sums of b u^2 and of its derivatives."""
+        first, second, u, across = 2 * self.b / self.rho, 2 * self.b / self.rho**2, self._u(x, y), x @ b.T
+        values = self.b * u**2 @ a + first * np.sum(u * across, axis=1)
+        return values, first * (u * a) @ y + second * across @ y + first * u @ b
 
     def _u(self, x: Array, y: Array) -> Array:
         return np.asarray(x @ y.swapaxes(-1, -2) / self.rho + 1)
@@ -153,6 +163,12 @@ class Bowl:
     def hidden_slopes(self, x: Array) -> Array:
         """Return d k / d(x.y), which is the linear part's."""
         return np.full((len(x), len(x)), self.b / self.rho)
+
+    def product(self, x: Array, y: Array, a: Array, b: Array) -> tuple[Array, Array]:
+        """Return products of features with the sum of what they are weighted by."""
+        linear, square = a @ y + b.sum(axis=0), float(np.sum(y * y, axis=1) @ a) + 2 * float(np.vdot(y, b))
+        weights = np.append(linear / np.sqrt(self.rho), square / self.rho)
+        return self.b * self._features(x) @ weights, self._pull(x, np.broadcast_to(weights, (len(x), len(weights))))
 
     def _features(self, x: Array) -> Array:
         return np.concatenate([x / np.sqrt(self.rho), np.sum(x * x, axis=-1, keepdims=True) / self.rho], axis=-1)
