@@ -51,6 +51,7 @@ PATIENCE = 4  # trials without improvement after which the region around the bes
 ROWS = 1000  # of the matrix that is factorised for the model of all results: beyond, its mean is iterated
 POINTS, FORETOLD = 500, 1500  # results that the mean learns from: to suggest, and to predict
 NEAR, LATE = 12, 2  # results that a descent learns from: the nearest, and the last in its region
+STARTS = 2  # of which the better one is followed, where both are worse than half of what is known
 WIDE = 40  # parameters beyond which all trials descend
 STEPS = 50  # of the search for the lowest value in a wide space
 KERNELS = ("matern52", "rbf", "rational_quadratic")
@@ -225,9 +226,11 @@ class FOBO(Bayesian):
         descents = [each for each in follow(results, FIRST) if np.isfinite(values[each.best])]
         lowest = np.min(values, initial=np.inf)
         going = [each for each in descents if not each.over and not (each.resting and values[each.best] > lowest)]
-        if any(each.at_bottom for each in descents):  # there is a better start than one in the upper half
+        if any(each.at_bottom for each in descents):
+            fresh = [each for each in going if not each.moved and not each.resting]
             middle = np.median(values[np.isfinite(values)])
-            going = [each for each in going if each.moved or each.resting or values[each.best] <= middle]
+            if len(fresh) < STARTS:  # one in the upper half waits for company
+                going = [each for each in going if each not in fresh or values[each.best] <= middle]
         bottoms = np.unique([each.best for each in descents if each.at_bottom]).astype(np.intp)
         pending = history.pending.units[_wide(space) | (history.pending.numbers % 2 == 1)]
         waiting = []

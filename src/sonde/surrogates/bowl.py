@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 ROUNDS = 5  # of inferring the two variances and the weights
 TAILS = 4.0  # the fewest degrees of freedom with a variance that is not ruled by the tails
-APART = 0.1  # points closer than this in every coordinate share their ripples, and count once
+APART = 0.1  # points closer than this in every coordinate may share their ripples, and count once
 REACH = 0.29  # the deviation of a uniform coordinate of the cube
 MOST = 128  # points
 LEAST = 1e-10  # of a variance
@@ -84,7 +84,7 @@ def fit_bowls(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_]) -> Bowl
     Those that are ``low`` (n,) are bottoms of basins.
     """
     basins, others = np.flatnonzero(low)[-MOST:], np.flatnonzero(~low)
-    kept = np.concatenate([basins, others[spread_out(x[others])]])
+    kept = np.concatenate([basins, others[spread_out(x[others], ripples_of(x[basins]))]])
     x, y, low = x[kept], y[kept], low[kept]
     slopes = np.where(low[:, None], np.nan, slopes[kept])  # a bottom has none, whatever the bowl
     sizes = 1 + np.isfinite(slopes).sum(axis=1)
@@ -162,10 +162,19 @@ def _fit(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_], a: float, we
     return Bowl(score, mean, diagonal, rows, values)
 
 
-def spread_out(x: Array) -> NDArray[np.intp]:
+def ripples_of(bottoms: Array) -> float:
+    """Return within which distance points share their ripples: halfway from one bottom to the next, or ``APART``."""
+    if len(bottoms) < 2:
+        return APART
+    distances = np.abs(bottoms[:, None] - bottoms).max(axis=2)
+    distances[np.diag_indices(len(bottoms))] = np.inf
+    return min(APART, 0.5 * float(np.median(distances.min(axis=0))))
+
+
+def spread_out(x: Array, apart: float = APART) -> NDArray[np.intp]:
     """Return the points that are apart from all before them, at most ``MOST`` of them, evenly chosen."""
     kept: list[int] = []
     for i in range(len(x)):
-        if not kept or np.abs(x[kept] - x[i]).max(axis=1).min() > APART:
+        if not kept or np.abs(x[kept] - x[i]).max(axis=1).min() > apart:
             kept.append(i)
     return np.array(kept)[np.unique(np.linspace(0, len(kept) - 1, min(MOST, len(kept))).astype(np.intp))]
