@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 import sonde
 from sonde.errors import OddHistory, OptionError
 from sonde.sampling import Key
-from sonde.strategies.fobo import FIRST, FOBO
+from sonde.strategies import fobo
+from sonde.strategies.fobo import FIRST, FOBO, _Going
 from sonde.strategies.start import first_count
+from sonde.surrogates.slope_fitting import SlopeFit
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], tuple[float, Array]]
@@ -510,6 +512,63 @@ def test_suggesting_leaves_the_history_and_the_strategy_as_they_were() -> None:
     strategy.suggest(PLANE, other, 1, Key(0, 11))  # another study in between
     np.testing.assert_array_equal(first, strategy.suggest(PLANE, study.history, 3, Key(0, 9)))
     assert len(study.history) == 9
+
+
+# More slopes than fit into a matrix
+
+
+def waves(x: Array) -> tuple[float, Array]:
+    return float(np.sum(np.sin(2 * x) + 0.3 * x**2)), 2 * np.cos(2 * x) + 0.6 * x
+
+
+def test_all_slopes_count_where_a_matrix_of_them_would_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mean is that of the whole matrix; some of the slopes alone foretell worse."""
+    space = cube(4, 2.0)
+    entries, places = entries_of(space, waves, 60), spread(space, 40, seed=9)
+    truth = np.array([waves(np.array(list(each.values())))[0] for each in places])
+    study = given_results(space, entries)
+    whole = study.predict(places)
+    monkeypatch.setattr(fobo, "ROWS", 80)  # of 300
+    many = given_results(space, entries).predict(places)
+    monkeypatch.setattr(SlopeFit, "posterior_of_many", lambda fit, seen, rows, few: fit.posterior(few))
+    few = given_results(space, entries).predict(places)
+    errors = [np.sqrt(np.mean((each.mean - truth) ** 2)) for each in (whole, many, few)]
+    np.testing.assert_allclose(many.mean, whole.mean, atol=0.02 * truth.std())
+    assert errors[1] < 0.5 * errors[2]
+    assert (many.std >= 0.999 * whole.std).all()
+
+
+def test_it_goes_on_beyond_what_fits_into_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fobo, "ROWS", 40)
+    monkeypatch.setattr(fobo, "POINTS", 16)
+    study = run(cube(4, 2.0), smooth, 40)
+    assert_sound(study)
+    assert study.best_value < 0.05
+    diagnosis = study.diagnose()
+    assert len(diagnosis.numbers) == 20  # half of the rows are values
+    assert diagnosis.correlation > 0.5
+    assert len(asked(study, 5)) == 5
+    again = given_results(study.space, [{"params": t.params, "value": t.value} for t in study.trials[:30]])
+    assert_sound(again)
+
+
+# Starts and basins
+
+
+def test_a_descent_learns_from_results_of_its_own_basin() -> None:
+    """Results that are nearer to the bottom of another are not what its next step is made of."""
+    study = given_results(PLANE, entries_of(PLANE, unit_bowl, 12))
+    history, strategy = study.history, FOBO()
+    units = history.completed.units
+    centre, other = units[0], np.array([0.9, 0.9])
+    alone = _Going(2.0, centre, 0, False, np.empty((0, 2)))
+    seen, own = strategy._near(PLANE, history, alone)
+    assert len(seen.values) == 12
+    beside, own_too = strategy._near(PLANE, history, alone._replace(others=other[None]))
+    nearer = np.linalg.norm(units - centre, axis=1) <= np.linalg.norm(units - other, axis=1)
+    assert 1 < nearer.sum() < 12
+    np.testing.assert_array_equal(np.sort(beside.values), np.sort(history.values[:12][nearer]))
+    assert seen.values[own] == beside.values[own_too] == history.values[0]
 
 
 # Hessians

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sonde.surrogates.bowl import APART, REACH, fit_bowls, spread_out
+import sonde.surrogates.bowl as module
+from sonde.surrogates.bowl import APART, REACH, fit_bowls, ripples_of, spread_out
 
 Array = NDArray[np.float64]
 
@@ -65,6 +66,69 @@ def test_draws_know_how_wrong_they_may_be() -> None:
         inside += ((found < bottom).mean(axis=0) > 0.1).tolist()
         inside += ((found < bottom).mean(axis=0) < 0.9).tolist()
     assert 0.75 < np.mean(inside) <= 1.0
+
+
+def radial_data(count: int, d: int, bottom: Array, power: float, seed: int) -> tuple[Array, Array, Array]:
+    """|x - bottom|^power with a little noise on slopes, standardised."""
+    rng = np.random.default_rng(seed)
+    x = rng.random((count, d)) - 0.5
+    way = x - bottom
+    radius = np.linalg.norm(way, axis=1, keepdims=True)
+    y, slopes = radius[:, 0] ** power, power * radius ** (power - 2) * way
+    slopes += 0.5 * slopes.std() * rng.normal(size=slopes.shape)
+    return x, (y - y.mean()) / y.std(), slopes / y.std()
+
+
+@pytest.mark.parametrize("power", [0.5, 4.0])
+def test_a_bowl_need_not_be_a_parabola(power: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A spike and a trough: what a parabola takes for ripples says where the bottom is."""
+    d = 6
+
+    def error() -> float:
+        found = []
+        for seed in range(6):
+            bottom = 0.25 * np.random.default_rng([seed, 2]).normal(size=d)
+            found.append(np.abs(draws(*radial_data(40, d, bottom, power, seed), 20) - bottom).mean())
+        return float(np.mean(found))
+
+    ours = error()
+    monkeypatch.setattr(module, "WARPS", (0.0,))
+    assert ours < 0.8 * error()
+
+
+def test_results_that_are_steep_here_and_there_count_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    bottom, found = np.array([0.2, -0.1, 0.15, 0.0]), []
+    for tails in (module.TAILS, 1e9):
+        monkeypatch.setattr(module, "TAILS", tails)
+        errors = []
+        for seed in range(6):
+            x, y, slopes = bowl_data(24, 4, bottom, ripples=0.002, seed=seed)
+            slopes[::4] += 40 * np.random.default_rng(seed).normal(size=slopes[::4].shape)
+            noisy = y + np.random.default_rng(seed).normal(size=len(y))  # what values say is little
+            errors.append(np.abs(draws(x, noisy, slopes, 20) - bottom).mean())
+        found.append(np.mean(errors))
+    assert found[0] < 0.6 * found[1]
+
+
+def test_as_far_as_a_bowl_is_sure_bottoms_are_nearer_to_its_mean_than_draws() -> None:
+    bottom = np.full(10, 0.1)
+    bowls = fit_bowls(*bowl_data(30, 10, bottom, ripples=0.01), np.zeros(30, dtype=bool))
+    best = max(bowls.each, key=lambda bowl: bowl.score)
+    assert bowls.sure > 0.999
+    bottoms, drawn = (
+        np.mean([np.abs(one(np.random.default_rng(i))[:10] - best.mean[:10]).mean() for i in range(200)])
+        for one in (bowls.bottom, best.draw)
+    )
+    assert bottoms == pytest.approx(0.5 * drawn, rel=0.25)
+
+
+def test_points_share_their_ripples_as_far_as_bottoms_are_apart() -> None:
+    bottoms = np.array([[0.0, 0.0], [0.04, 0.0], [0.0, 0.06], [0.4, 0.4]])
+    assert ripples_of(bottoms) == pytest.approx(0.5 * 0.05)  # 0.04, 0.04, 0.06 and 0.36 to the next
+    assert ripples_of(bottoms[[0, 3]]) == APART
+    assert ripples_of(bottoms[:1]) == APART
+    assert len(spread_out(bottoms, 0.025)) == 4
+    assert len(spread_out(bottoms)) == 2
 
 
 def test_without_a_bowl_the_bottom_may_be_anywhere() -> None:
