@@ -16,6 +16,7 @@ import sonde
 from sonde.errors import OddHistory, OptionError
 from sonde.sampling import Key
 from sonde.strategies import fobo
+from sonde.strategies.descents import Descent
 from sonde.strategies.fobo import FIRST, FOBO, _Going
 from sonde.strategies.start import first_count
 from sonde.surrogates.slope_fitting import SlopeFit
@@ -569,6 +570,24 @@ def test_a_descent_learns_from_results_of_its_own_basin() -> None:
     assert 1 < nearer.sum() < 12
     np.testing.assert_array_equal(np.sort(beside.values), np.sort(history.values[:12][nearer]))
     assert seen.values[own] == beside.values[own_too] == history.values[0]
+
+
+def test_a_start_in_the_upper_half_waits_for_another_once_a_bottom_is_known() -> None:
+    values = np.array([0.0, 5.0, 6.0, 1.0, 2.0, 3.0, np.inf])
+    bottom, bad, worse, good = (Descent(0, over=True), Descent(1), Descent(2), Descent(3))
+    assert fobo._followed([bad], values) == [bad]  # nothing is known yet
+    assert fobo._followed([bottom, bad], values) == []
+    assert fobo._followed([bottom, good], values) == [good]
+    assert fobo._followed([bottom, bad, worse], values) == [bad, worse]
+    bad.moved = True
+    assert fobo._followed([bottom, bad], values) == [bad]
+
+
+def test_only_the_best_of_all_works_on_its_last_digits() -> None:
+    values = np.array([0.0, 1.0])
+    best, other = Descent(0, resting=True), Descent(1, resting=True)
+    assert fobo._followed([best, other], values) == [best]
+    assert fobo._followed([], np.array([np.inf])) == []
 
 
 # Hessians

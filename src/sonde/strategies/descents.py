@@ -48,6 +48,11 @@ class Descent:
     stalled: int = 0
 
     @property
+    def fresh(self) -> bool:
+        """Whether it is no more than a start."""
+        return not (self.moved or self.over or self.resting)
+
+    @property
     def at_bottom(self) -> bool:
         """Whether it has come to a bottom of its own."""
         return (self.over or self.resting) and not self.known

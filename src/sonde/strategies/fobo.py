@@ -23,7 +23,7 @@ from sonde.space import Space
 from sonde.strategies.bayesian import STALLED, Aim, Bayesian, feasible_values
 from sonde.strategies.belief import Belief, best_points, best_value, features_of
 from sonde.strategies.believed import BelievedValues
-from sonde.strategies.descents import KNOWN, Results, follow
+from sonde.strategies.descents import KNOWN, Descent, Results, follow
 from sonde.strategies.field import Field
 from sonde.strategies.gp import GP, feasibility
 from sonde.strategies.novelty import novel_rows
@@ -224,13 +224,7 @@ class FOBO(Bayesian):
         units = history.units[numbers]
         results = Results(values, units[:, field.free], history.unit_gradients(numbers)[:, field.free], asked)
         descents = [each for each in follow(results, FIRST) if np.isfinite(values[each.best])]
-        lowest = np.min(values, initial=np.inf)
-        going = [each for each in descents if not each.over and not (each.resting and values[each.best] > lowest)]
-        if any(each.at_bottom for each in descents):
-            fresh = [each for each in going if not each.moved and not each.resting]
-            middle = np.median(values[np.isfinite(values)])
-            if len(fresh) < STARTS:  # one in the upper half waits for company
-                going = [each for each in going if each not in fresh or values[each.best] <= middle]
+        going = _followed(descents, values)
         bottoms = np.unique([each.best for each in descents if each.at_bottom]).astype(np.intp)
         pending = history.pending.units[_wide(space) | (history.pending.numbers % 2 == 1)]
         waiting = []
@@ -313,6 +307,25 @@ class FOBO(Bayesian):
         moved = field.free[columns]
         point[columns[moved]] = np.clip(bottom + CENTRE, 0.0, 1.0)[moved]
         return np.asarray(field.snap(point[None])[0][0])
+
+
+def _followed(descents: list[Descent], values: Array) -> list[Descent]:
+    """Return the descents that may have a trial, given the values of all results.
+
+    Only the best of all works on its last digits. After the first bottom a start that is worse than half of what is
+    known waits for another, and the better one is followed.
+    """
+    finite = values[np.isfinite(values)]
+    lowest, middle = np.min(finite, initial=np.inf), np.median(finite) if len(finite) else np.inf
+    starts = sum(each.fresh for each in descents)
+    choosy = starts < STARTS and any(each.at_bottom for each in descents)
+    return [
+        each
+        for each in descents
+        if not each.over
+        and not (each.resting and values[each.best] > lowest)
+        and not (choosy and each.fresh and values[each.best] > middle)
+    ]
 
 
 class _Going(NamedTuple):
