@@ -9,8 +9,9 @@ Figure 1 compares pbil-lambda and pbil-epsilon with the compact genetic algorith
 (cga-root-n). Figure 4 has pbil-lambda at several levels alpha, up to n = 300 (1000 for OneMax). The paper gives no
 numbers: only lines.
 
-pbil-lambda runs until it is done, and first. Any other run is stopped after ten times the median of its calls for the
-same function and n, and counts as longer than that.
+From 300 bits on the loop is compiled, with the same steps (``compiled``). pbil-lambda runs until it is done, and first.
+Any other run is stopped after ten times the median of its calls for the same function and n, and counts as longer than
+that.
 
 Every run is added to ``igo_hitting_time_runs.csv`` (``igo_hitting_time_short_runs.csv``) as it ends, and is not
 repeated: killing it loses the run it was in.
@@ -49,6 +50,7 @@ class Case(NamedTuple):
 
 FULL = Size("igo_hitting_time", [10, 30, 100, 300, 1000, 3000], 10)
 SHORT = Size("igo_hitting_time_short", [10, 30, 100], 5)
+COMPILED = 300  # bits from which on the loop is compiled
 PATIENCE = 10  # times the median of pbil-lambda
 REACH = {1: {"onemax": 3000, "leadingones": 3000}, 4: {"onemax": 1000, "leadingones": 300}}  # the largest n
 
@@ -102,7 +104,13 @@ def run(file: Path, case: Case, *, label: str) -> None:
     from benchmarks.igo.hitting import ALGORITHMS, FIRST, FUNCTIONS, hit
 
     limit = math.inf if case.algorithm == FIRST else limit_of(case, read(file))
-    end = hit(ALGORITHMS[case.algorithm](case.n, case.seed), FUNCTIONS[case.function], limit)
+    search = ALGORITHMS[case.algorithm](case.n, case.seed)
+    if case.n < COMPILED:
+        end = hit(search, FUNCTIONS[case.function], limit)
+    else:
+        from benchmarks.igo.compiled import Compiled
+
+        end = Compiled(search, case.seed).hit(case.function, limit)
     row = case._asdict() | {"calls": end.calls, "found": int(end.found), "samples": end.samples}
     append(file, row | {"seconds": f"{end.seconds:.4g}"})
     calls = f"{end.calls} calls" if end.found else f"not after {end.calls} calls"
