@@ -286,8 +286,9 @@ class FOBO(Bayesian):
         own = int(np.searchsorted(history.completed.numbers, going.number))
         near = np.argsort(np.sum((seen.x - seen.x[own]) ** 2, axis=1), kind="stable")
         if len(going.others):  # what is nearer to the bottom of another belongs to that basin
-            apart = np.sum((seen.x[near, None] - features_of(space)(going.others)) ** 2, axis=2).min(axis=1)
-            near = near[np.sum((seen.x[near] - seen.x[own]) ** 2, axis=1) <= apart]
+            places, bottoms = seen.x[near], features_of(space)(going.others)
+            apart = np.min([np.sum((places - bottom) ** 2, axis=1) for bottom in bottoms], axis=0)
+            near = near[np.sum((places - seen.x[own]) ** 2, axis=1) <= apart]
         inside = np.abs(seen.x[near] - seen.x[own]).max(axis=1) <= side
         chosen = near[: max(2, min(NEAR, int(inside.sum())))]
         late = np.sort(near[inside])[-LATE:]  # a failure that is not among the nearest would be repeated

@@ -166,7 +166,7 @@ def ripples_of(bottoms: Array) -> float:
     """Return within which distance points share their ripples: halfway from one bottom to the next, or ``APART``."""
     if len(bottoms) < 2:
         return APART
-    distances = np.abs(bottoms[:, None] - bottoms).max(axis=2)
+    distances = np.array([np.abs(bottoms - bottom).max(axis=1) for bottom in bottoms])
     distances[np.diag_indices(len(bottoms))] = np.inf
     return min(APART, 0.5 * float(np.median(distances.min(axis=0))))
 
