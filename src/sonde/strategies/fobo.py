@@ -9,7 +9,6 @@ slopes say about the nearest one, at the price of a quasi-Newton method.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from sonde.errors import OddHistory
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.strategies.bayesian import STALLED, Aim, Bayesian, feasible_values
@@ -32,9 +30,9 @@ from sonde.strategies.options import one_of
 from sonde.strategies.region import GAIN, box_around
 from sonde.strategies.region import follow as follow_region
 from sonde.strategies.search import Box
+from sonde.strategies.seen import seen_of
 from sonde.strategies.threads import one_thread
 from sonde.surrogates.bowl import fit_bowls
-from sonde.surrogates.consistency import Verdict, judge
 from sonde.surrogates.feasibility import Feasibility
 from sonde.surrogates.features import CENTRE
 from sonde.surrogates.many_slopes import ManySlopes
@@ -353,37 +351,6 @@ def _demanding(belief: Belief) -> Belief:
 
 def _wide(space: Space) -> bool:
     return len(space) > WIDE
-
-
-def seen_of(space: Space, history: History) -> Seen:
-    """Return results as the process sees them: a category has no slope."""
-    features, numbers = features_of(space), history.completed.numbers
-    wide = np.full((len(numbers), len(features.groups)), np.nan)
-    columns = features.groups[features.ordered]
-    wide[:, features.ordered] = history.unit_gradients(numbers)[:, columns]
-    hessians = None
-    if history.hessians:
-        hessians = np.full((*wide.shape, wide.shape[1]), np.nan)
-        places = np.flatnonzero(features.ordered)
-        hessians[:, places[:, None], places] = history.unit_hessians(numbers)[:, columns[:, None], columns]
-    x, values = features(history.completed.units), history.values[numbers]
-    verdict = judge(x, values, wide)
-    if verdict.false.any():
-        warnings.warn(_complaint(verdict, numbers), OddHistory, stacklevel=2)
-    return Seen(x, values, history.noise[numbers], wide, hessians).trusting(~verdict.false)
-
-
-def _complaint(verdict: Verdict, numbers: NDArray[np.int64]) -> str:
-    """Say which gradients contradict the values; the same words as long as it is the same, so that it is shown once."""
-    if verdict.factor is not None:
-        return (
-            f"the values change about {verdict.factor:.1g} times as much as the gradients say, so the gradients are "
-            "not used; check their sign and their units, which are those of the parameters"
-        )
-    return (
-        f"gradients contradict the values around them and are not used, the first that of trial "
-        f"{numbers[verdict.false][0]}"
-    )
 
 
 def _after(
