@@ -96,6 +96,49 @@ def test_a_bowl_need_not_be_a_parabola(power: float, monkeypatch: pytest.MonkeyP
     assert ours < 0.8 * error()
 
 
+def ackley(u: Array) -> tuple[Array, Array]:
+    """Values and slopes: a cone, with ripples that are the same everywhere."""
+    radius = np.sqrt(np.mean(u * u, axis=1, keepdims=True))
+    cone, waves = np.exp(-0.2 * radius), np.exp(np.mean(np.cos(2 * np.pi * u), axis=1, keepdims=True))
+    slopes = (4 * cone * u / radius + 2 * np.pi * waves * np.sin(2 * np.pi * u)) / u.shape[1]
+    return (-20 * cone - waves)[:, 0], slopes
+
+
+def test_a_cone_is_found_among_ripples_that_are_the_same_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In exp(k y) the ripples are far larger at the rim than at the bottom."""
+    d, side = 4, 10.0
+
+    def error() -> float:
+        found = []
+        for seed in range(12):
+            rng = np.random.default_rng([seed, 3])
+            bottom = 0.3 * (rng.random(d) - 0.5)
+            way = (rng.random((30, d)) - 0.5 - bottom) * rng.random((30, 1))
+            y, slopes = ackley(side * way)
+            found.append(
+                np.abs(draws(bottom + way, (y - y.mean()) / y.std(), side * slopes / y.std(), 20) - bottom).mean()
+            )
+        return float(np.mean(found))
+
+    ours = error()
+    monkeypatch.setattr(module, "WARPS", (0.0,))
+    assert ours < 0.5 * error()
+
+
+@pytest.mark.parametrize(("n", "size"), [(3, 8), (8, 8), (12, 5)])
+def test_the_belief_is_the_same_by_the_smaller_matrix(n: int, size: int) -> None:
+    rng = np.random.default_rng(0)
+    rows, values, diagonal = rng.normal(size=(n, size)), 0.1 + rng.random(n), 0.5 + rng.random(size)
+    moment = rng.normal(size=size)
+    precision = np.diag(diagonal) + rows.T @ np.diag(1 / values) @ rows
+    covariance = np.linalg.inv(precision)
+    mean, spread, unsure, volume = module._belief(rows, values, diagonal, moment)
+    np.testing.assert_allclose(mean, covariance @ moment)
+    np.testing.assert_allclose(spread, np.diagonal(covariance))
+    np.testing.assert_allclose(unsure, np.diagonal(rows @ covariance @ rows.T))
+    assert volume == pytest.approx(np.log(np.linalg.eigvalsh(precision)).sum())
+
+
 def test_results_that_are_steep_here_and_there_count_less(monkeypatch: pytest.MonkeyPatch) -> None:
     bottom, found = np.array([0.2, -0.1, 0.15, 0.0]), []
     for tails in (module.TAILS, 1e9):

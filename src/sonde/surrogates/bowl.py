@@ -8,8 +8,9 @@ a few of them tell where its bottom is. For a given a this is a linear regressio
 m ~ N(0, ``REACH``^2), the spread of the cube itself, so that where nothing speaks for a bowl its bottom may be
 anywhere; a is taken from a grid.
 
-Not every bowl is a parabola: exp(k y) / k is one for a cone or a bell (k > 0), and for what is flat at the bottom and
-steep around it (k < 0). The evidence for each k is that for y as it was told.
+Not every bowl is a parabola: z = exp(k y) / k is one for a cone or a bell (k > 0), and for what is flat at the bottom
+and steep around it (k < 0). The ripples are those of y: in z they are as much larger as dz/dy is, taken on the bowl
+itself. The evidence for each k is that for y as it was told.
 
 What a Gaussian process makes of a rippled function depends on which ripples it has resolved; the bowl needs none of
 them.
@@ -31,7 +32,7 @@ REACH = 0.29  # the deviation of a uniform coordinate of the cube
 MOST = 128  # points
 LEAST = 1e-10  # of a variance
 DEPTHS = np.linspace(-2, 2, 13)  # log10 of a times p, in deviations of the values
-WARPS = (0.0, 0.5, 1.0, 1.5, -0.5)  # k, per deviation of the values
+WARPS = (0.0, 0.5, 1.0, 1.5, -0.25, -0.5)  # k, per deviation of the values
 FURTHEST = 50.0  # k y at most
 FINER = 2  # times that depths around the best one are looked at more closely: far values tell it to a percent
 
@@ -87,9 +88,8 @@ def fit_bowls(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_]) -> Bowl
     kept = np.concatenate([basins, others[spread_out(x[others], ripples_of(x[basins]))]])
     x, y, low = x[kept], y[kept], low[kept]
     slopes = np.where(low[:, None], np.nan, slopes[kept])  # a bottom has none, whatever the bowl
-    sizes = 1 + np.isfinite(slopes).sum(axis=1)
     y = y - np.median(y)
-    warped = [_Warped.of(k, y, slopes, sizes) for k in WARPS if abs(k) * np.abs(y).max() < FURTHEST]
+    warped = [_Warped.of(k, y, slopes) for k in WARPS if abs(k) * np.abs(y).max() < FURTHEST]
     step = float(DEPTHS[1] - DEPTHS[0])
     bowls = [[each.fit(x, low, depth, step) for depth in DEPTHS] for each in warped]
     tops = [max(range(len(DEPTHS)), key=lambda i: each[i].score) for each in bowls]
@@ -105,61 +105,87 @@ def fit_bowls(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_]) -> Bowl
 
 @dataclass(frozen=True)
 class _Warped:
-    """Values (n,) and slopes (n, p) as exp(k y) / k and standardised, and the log density that this takes from them."""
+    """Values as z = exp(k y) / k, centred, and slopes of z, both in deviations of z."""
 
-    y: Array
-    slopes: Array
-    jacobian: float
+    k: float
+    z: Array  # (n,)
+    slopes: Array  # (n, p)
+    steepness: Array  # dz/dy, (n,)
+    zero: float  # where z = 0 was
 
     @classmethod
-    def of(cls, k: float, y: Array, slopes: Array, sizes: NDArray[np.intp]) -> _Warped:
-        """Return what is left of values y and slopes, so many (n,) of a result in all."""
-        warped = np.exp(k * y) / k if k else y
-        deviation = float(warped.std()) or 1.0
-        factor = k * y - np.log(deviation)  # its logarithm
-        return cls((warped - warped.mean()) / deviation, np.exp(factor)[:, None] * slopes, float(sizes @ factor))
+    def of(cls, k: float, y: Array, slopes: Array) -> _Warped:
+        """Return values y and slopes of y at a warp."""
+        z = np.exp(k * y) / k if k else y
+        deviation = float(z.std()) or 1.0
+        steepness = np.exp(k * y) / deviation
+        zero = -float(z.mean()) / deviation
+        return cls(k, z / deviation + zero, steepness[:, None] * slopes, steepness, zero)
+
+    def steepness_at(self, z: Array) -> Array:
+        """Return dz/dy, at most and at least what there is of it."""
+        return np.clip(self.k * (z - self.zero), self.steepness.min(), self.steepness.max())
 
     def fit(self, x: Array, low: NDArray[np.bool_], depth: float, step: float) -> Bowl:
-        """Return the bowl of a depth, which stands for a ``step`` of depths."""
-        return _fit(x, self.y, self.slopes, low, 10.0**depth / x.shape[1], np.log(step) + self.jacobian)
+        """Return the bowl of a depth, which stands for a ``step`` of depths.
+
+        z - a x.x = c - 2 a x.m and dz/dx - 2 a x = -2 a m are linear in (m, c).
+        """
+        n, p = x.shape
+        a, told = 10.0**depth / p, np.isfinite(self.slopes)
+        even, sizes = a * np.sum(x * x, axis=1), told.sum(axis=1)
+        left = np.where(told, self.slopes - 2 * a * x, 0.0)
+        squares, size = np.sum(left * left, axis=1), int(sizes.sum())
+        equations = np.column_stack([-2 * a * x, np.ones(n), low])
+        prior = np.append(np.full(p, REACH**-2.0), [1e-2, 1e-2])
+        scale, weights = self.steepness, np.ones(n)
+        # variances of the ripples
+        values = np.full(n, max(float(np.mean(((self.z - even) / scale) ** 2)), LEAST))
+        steep = max(float(np.sum(squares / scale**2)) / max(size, 1), LEAST)
+        for last in [*[False] * ROUNDS, True]:
+            rows, rest = equations / scale[:, None], (self.z - even) / scale
+            diagonal, moment = prior.copy(), rows.T @ (rest / values)
+            diagonal[:p] += 4 * a**2 / steep * (weights / scale**2 @ told)
+            moment[:p] -= 2 * a / steep * (weights / scale**2 @ left)
+            mean, spread, unsure, volume = _belief(rows, values, diagonal, moment)
+            if last:
+                break
+            missed = (rest - rows @ mean) ** 2 + unsure
+            for each in (low, ~low):
+                values[each] = max(float(missed[each].mean()), LEAST) if each.any() else 0.0
+            if size:
+                misfits = squares + 4 * a * (left @ mean[:p]) + 4 * a**2 * (told @ (mean**2 + spread)[:p])
+                misfits /= scale**2
+                weights = (TAILS + sizes) / (TAILS + misfits / steep)
+                steep = max(float(weights @ misfits) / size, LEAST)
+            if self.k:
+                scale = self.steepness_at(even + equations @ mean)
+        fit = float(rest @ (rest / values)) + float(weights / scale**2 @ squares) / steep - float(moment @ mean)
+        fit += size * np.log(steep) + float(np.log(values).sum() - np.log(prior).sum()) + volume
+        fit += float(TAILS * weights.sum() - (TAILS + sizes) @ np.log(weights))  # what the weights themselves cost
+        warped = float((1 + sizes) @ np.log(self.steepness / scale))  # the density of y is that of z times dz/dy
+        return Bowl(np.log(step) + warped - 0.5 * fit, mean, diagonal, rows, values)
 
 
-def _fit(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_], a: float, weight: float) -> Bowl:
-    """Return the bowl of a depth: y - a x.x = c - 2 a x.m and slope - 2 a x = -2 a m are linear in (m, c)."""
-    n, p = x.shape
-    told = np.isfinite(slopes)
-    rest = y - a * np.sum(x * x, axis=1)
-    left = np.where(told, slopes - 2 * a * x, 0.0)
-    squares, sizes = np.sum(left * left, axis=1), told.sum(axis=1)
-    size, weights = int(sizes.sum()), np.ones(n)
-    rows = np.column_stack([-2 * a * x, np.ones(n), low])
-    prior = np.append(np.full(p, REACH**-2.0), [1e-2, 1e-2])
-    # variances of the ripples
-    values, steep = np.full(n, max(float(np.mean(rest**2)), LEAST)), max(float(squares.sum()) / max(size, 1), LEAST)
-    for last in [*[False] * ROUNDS, True]:
-        counts, sums = (np.append(weights @ each, [0.0, 0.0]) for each in (told, left))
-        diagonal = prior + 4 * a**2 * counts / steep
-        moment = rows.T @ (rest / values) - 2 * a * sums / steep
-        scaled = rows / diagonal
-        inner = rows @ scaled.T + np.diag(values)
-        solved = np.linalg.solve(inner, scaled)
-        mean = moment / diagonal - solved.T @ (rows @ (moment / diagonal))
-        if last:
-            break
-        spread = 1 / diagonal - np.sum(scaled * solved, axis=0)  # variances of (m, c)
-        share = 1 - values * np.diagonal(np.linalg.inv(inner))  # of each value, that the bowl itself takes up
-        missed = (rest - rows @ mean) ** 2 + values * share
-        for each in (low, ~low):
-            values[each] = max(float(missed[each].mean()), LEAST) if each.any() else 0.0
-        if size:
-            misfits = squares + 4 * a * (left @ mean[:p]) + 4 * a**2 * (told @ (mean**2 + spread)[:p])
-            weights = (TAILS + sizes) / (TAILS + misfits / steep)
-            steep = max(float(weights @ misfits) / size, LEAST)
-    _, log_inner = np.linalg.slogdet(inner)
-    fit = float(rest @ (rest / values)) + float(weights @ squares) / steep + size * np.log(steep) - float(moment @ mean)
-    fit += float(TAILS * weights.sum() - (TAILS + sizes) @ np.log(weights))  # what the weights themselves cost
-    score = weight - 0.5 * (fit + log_inner + float(np.log(diagonal / prior).sum()))
-    return Bowl(score, mean, diagonal, rows, values)
+def _belief(rows: Array, values: Array, diagonal: Array, moment: Array) -> tuple[Array, Array, Array, float]:
+    """Return mean and variances of (m, c), those of the values on the bowl, and the log determinant of the precision.
+
+    By a matrix of the size of (m, c), or of the values where they are fewer.
+    """
+    n, size = rows.shape
+    if size <= n:
+        precision = rows.T @ (rows / values[:, None]) + np.diag(diagonal)
+        covariance = np.linalg.inv(precision)
+        unsure = np.sum((rows @ covariance) * rows, axis=1)
+        return covariance @ moment, np.diagonal(covariance), unsure, float(np.linalg.slogdet(precision)[1])
+    scaled = rows / diagonal
+    inner = rows @ scaled.T + np.diag(values)
+    solved = np.linalg.solve(inner, scaled)
+    mean = moment / diagonal - solved.T @ (rows @ (moment / diagonal))
+    spread = 1 / diagonal - np.sum(scaled * solved, axis=0)
+    unsure = values - values**2 * np.diagonal(np.linalg.inv(inner))
+    volume = np.linalg.slogdet(inner)[1] + np.log(diagonal).sum() - np.log(values).sum()
+    return mean, spread, unsure, float(volume)
 
 
 def ripples_of(bottoms: Array) -> float:
