@@ -3,13 +3,15 @@
     python -m benchmarks.igo.hitting_time                                   # n up to 100, 5 runs
     python -m benchmarks.igo.hitting_time --full --core 1                   # n up to 3000, 10 runs
     python -m benchmarks.igo.hitting_time --full --figure 1 --functions onemax --sizes 100,300 --algorithms cga-n
+    python -m benchmarks.igo.hitting_time --full --gpu --sizes 3000         # what draws two samples at a time, on a GPU
     python -m benchmarks.igo.hitting_time --full --draw                     # the tables and pictures of what has run
 
 Figure 1 compares pbil-lambda and pbil-epsilon with the compact genetic algorithm at steps of 1/n (cga-n) and n^-1/2
 (cga-root-n). Figure 4 has pbil-lambda at several levels alpha, up to n = 300 (1000 for OneMax). The paper gives no
 numbers: only lines.
 
-From 300 bits on the loop is compiled, with the same steps (``compiled``). pbil-lambda runs until it is done, and first.
+From 300 bits on the loop is compiled, with the same steps (``compiled``). With ``--gpu`` all seeds of an algorithm run
+together on a GPU (``pairs``), but for pbil-lambda, whose generations grow. That one runs until it is done, and first.
 Any other run is stopped after ten times the median of its calls for the same function and n, and counts as longer than
 that.
 
@@ -22,13 +24,17 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.machine import use_one_core
 from benchmarks.records import append, read
 from benchmarks.resumed import missing, parser, refuse_unknown, whole_numbers, words
+
+if TYPE_CHECKING:
+    from benchmarks.igo.hitting import Hit
 
 
 class Size(NamedTuple):
@@ -66,7 +72,8 @@ def main() -> None:
     size = FULL if options.full else SHORT
     file = options.out / f"{size.name}_runs.csv"
     if not options.draw:
-        add_missing(file, plan(size, options))
+        cases = plan(size, options)
+        add_missing_together(file, cases) if options.gpu else add_missing(file, cases)
     if rows := read(file):
         draw(file, options.out / size.name, rows, [options.figure] if options.figure else list(REACH))
 
@@ -91,12 +98,28 @@ def plan(size: Size, options: argparse.Namespace) -> list[Case]:
 
 def add_missing(file: Path, cases: Sequence[Case]) -> None:
     """Make the runs that are not there."""
-
-    def made(row: dict[str, str]) -> Case:
-        return Case(row["function"], int(row["n"]), row["algorithm"], int(row["seed"]))
-
     for label, case in missing(file, cases, made):
         run(file, case, label=label)
+
+
+def add_missing_together(file: Path, cases: Sequence[Case]) -> None:
+    """Make the runs that are not there of what draws two samples at a time, all seeds together on a GPU."""
+    from benchmarks.igo.hitting import ALGORITHMS
+    from benchmarks.igo.pairs import hit_together
+
+    pairs = [case for case in cases if ALGORITHMS[case.algorithm](case.n, 0).adapt != "lambda"]
+    for _, group in groupby((case for _, case in missing(file, pairs, made)), key=lambda case: case[:3]):
+        alike = list(group)
+        search = ALGORITHMS[alike[0].algorithm](alike[0].n, 0)
+        limit = limit_of(alike[0], read(file))
+        ends = hit_together(search, [case.seed for case in alike], alike[0].function, limit)
+        for case, end in zip(alike, ends, strict=True):
+            keep(file, case, end, label="gpu")
+
+
+def made(row: dict[str, str]) -> Case:
+    """Return the run that a row is of."""
+    return Case(row["function"], int(row["n"]), row["algorithm"], int(row["seed"]))
 
 
 def run(file: Path, case: Case, *, label: str) -> None:
@@ -111,6 +134,11 @@ def run(file: Path, case: Case, *, label: str) -> None:
         from benchmarks.igo.compiled import Compiled
 
         end = Compiled(search, case.seed).hit(case.function, limit)
+    keep(file, case, end, label=label)
+
+
+def keep(file: Path, case: Case, end: Hit, *, label: str) -> None:
+    """Add a run to the file, and say how it ended."""
     row = case._asdict() | {"calls": end.calls, "found": int(end.found), "samples": end.samples}
     append(file, row | {"seconds": f"{end.seconds:.4g}"})
     calls = f"{end.calls} calls" if end.found else f"not after {end.calls} calls"
@@ -129,6 +157,7 @@ def limit_of(case: Case, rows: Sequence[dict[str, str]]) -> int:
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     options = parser(__doc__, "n up to 3000, 10 runs")
     options.add_argument("--figure", type=int, choices=sorted(REACH), help="only this one")
+    options.add_argument("--gpu", action="store_true", help="all seeds together, but for pbil-lambda")
     options.add_argument("--functions", type=words, metavar="A,B", help="only these")
     options.add_argument("--sizes", type=whole_numbers, metavar="N,N", help="only these")
     options.add_argument("--algorithms", type=words, metavar="A,B", help="only these, and pbil-lambda")
