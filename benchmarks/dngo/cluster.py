@@ -85,31 +85,16 @@ class OptunaTPE:
 
     def ask(self, count: int) -> list[tuple[Any, dict[str, Any]]]:
         """Return trials, each chosen with those before it under way."""
-        return [(trial, suggested(trial)) for trial in (self.study.ask() for _ in range(count))]
+        from benchmarks.dngo.captions import SPACE
+        from benchmarks.optuna_space import suggested
+
+        return [(trial, suggested(trial, SPACE)) for trial in (self.study.ask() for _ in range(count))]
 
     def tell(self, handle: Any, value: float | None) -> None:
         """Record a result or a failure."""
         import optuna
 
         self.study.tell(handle, value, state=optuna.trial.TrialState.FAIL if value is None else None)
-
-
-def suggested(trial: Any) -> dict[str, Any]:
-    """Return the configuration that an Optuna trial suggests."""
-    from benchmarks.dngo.captions import SPACE
-    from sonde import Categorical, Float, Int
-
-    chosen: dict[str, Any] = {}
-    for name, parameter in SPACE.parameters.items():
-        if parameter.when and any(chosen[parent] != value for parent, value in parameter.when.items()):
-            continue
-        if isinstance(parameter, Categorical):
-            chosen[name] = trial.suggest_categorical(name, parameter.choices)
-        elif isinstance(parameter, Float):
-            chosen[name] = trial.suggest_float(name, parameter.low, parameter.high, log=parameter.log)
-        elif isinstance(parameter, Int):
-            chosen[name] = trial.suggest_int(name, parameter.low, parameter.high)
-    return chosen
 
 
 def contender(name: str, seed: int) -> Contender:

@@ -28,21 +28,17 @@ def main() -> None:
     use_one_core(options.core)
     import warnings
 
+    import sonde
+    from benchmarks.fobo.contenders import compare
     from benchmarks.report import report
 
     warnings.filterwarnings("ignore")
     evaluations, seeds = (100, 5) if options.full else (40, 2)
     loss, names = error()
-    rows = []
-    for name, play in CONTENDERS.items():
-        found = np.array([play(loss, names, evaluations, seed) for seed in range(seeds)])
-        marks = [evaluations // 4, evaluations // 2, evaluations]
-        row: dict[str, Any] = {"contender": name, "seeds": seeds}
-        row |= {f"at {mark}": f"{found[:, mark - 1].mean():.4f} ± {found[:, mark - 1].std():.4f}" for mark in marks}
-        rows.append(row)
-        print(row, flush=True)
+    space = sonde.Space({name: sonde.Float(LOW, HIGH, log=True) for name in names})
+    rows = compare(loss, space, evaluations, seeds)
     single = min(float(loss(dict.fromkeys(names, each)).value) for each in np.geomspace(LOW, HIGH, 60).tolist())
-    rows.append({"contender": "one penalty for all", "seeds": ""} | {f"at {m}": f"{single:.4f}" for m in marks})
+    rows.append(dict.fromkeys(rows[0], f"{single:.4f}") | {"contender": "one penalty for all", "seeds": ""})
     title = f"{len(names)} penalties: cross-validated error / variance, mean ± standard deviation over seeds"
     report("fobo_regularisation" + ("" if options.full else "_short"), title, rows)
 
@@ -72,46 +68,6 @@ def error() -> tuple[Callable[[Mapping[str, Any]], Any], list[str]]:
         return total / len(y)
 
     return sonde.autograd(validated), names
-
-
-def with_sonde(strategy: str, *, gradients: bool) -> Callable[..., np.ndarray]:
-    """Return a contender that asks one of Sonde's strategies."""
-
-    def play(loss: Callable[..., Any], names: list[str], evaluations: int, seed: int) -> np.ndarray:
-        import sonde
-
-        space = sonde.Space({name: sonde.Float(LOW, HIGH, log=True) for name in names})
-        study, values = sonde.Study(space, strategy=strategy, seed=seed), []
-        for _ in range(evaluations):
-            trial = study.ask()
-            result = loss(trial)
-            values.append(float(result.value))
-            study.tell(trial, result if gradients else values[-1])
-        return np.minimum.accumulate(values)
-
-    return play
-
-
-def with_optuna(loss: Callable[..., Any], names: list[str], evaluations: int, seed: int) -> np.ndarray:
-    """Ask Optuna's TPE."""
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study, values = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed)), []
-    for _ in range(evaluations):
-        trial = study.ask()
-        point = {name: trial.suggest_float(name, LOW, HIGH, log=True) for name in names}
-        values.append(float(loss(point).value))
-        study.tell(trial, values[-1])
-    return np.minimum.accumulate(values)
-
-
-CONTENDERS: dict[str, Callable[..., np.ndarray]] = {
-    "fobo, gradients": with_sonde("fobo", gradients=True),
-    "gp": with_sonde("gp", gradients=False),
-    "Optuna TPE": with_optuna,
-    "random": with_sonde("random", gradients=False),
-}
 
 
 if __name__ == "__main__":

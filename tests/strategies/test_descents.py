@@ -36,7 +36,7 @@ def line(*steps: tuple[float, ...]) -> Results:
 
 
 def all_asked(values: Array, units: Array, slopes: Array) -> Results:
-    return Results(values, units, slopes, np.ones(len(values), dtype=bool))
+    return Results(values, units, slopes, np.ones(len(values), dtype=bool), np.zeros(len(values), dtype=np.intp))
 
 
 def state(descent: Descent) -> tuple[int, float, bool]:
@@ -196,6 +196,19 @@ def test_a_known_bottom_ends_a_descent() -> None:
     assert [each.over for each in other] == [True, False]
 
 
+def test_results_at_other_places_are_nowhere_near() -> None:
+    """Whether another category begins, is a step, or has come to a known bottom: by its own results alone."""
+    units = np.array([[0.5], [0.5], [0.55], [0.5]])
+    slopes = np.array([[1.0], [0.0], [STEEP], [STEEP]])
+    values = np.array([10.0, 5.0, 6.0, 5.5])
+    here = Results(values, units, slopes, np.ones(4, dtype=bool), np.array([0, 0, 1, 1]))
+    assert [each.best for each in follow(here, 1)] == [1, 3]
+    assert [each.over for each in follow(here, 1)] == [True, False]
+    assert here.apart(3, [0, 1, 2]).tolist() == [np.inf, np.inf, pytest.approx(0.05)]
+    alone = all_asked(values, units, slopes)
+    assert follow(alone, 1)[-1].known  # it is where the first one's bottom is
+
+
 def test_a_bottom_is_known_by_every_coordinate() -> None:
     units = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5 + 1.5 * KNOWN], [0.5, 0.5 + 0.8 * KNOWN]])
     slopes = np.array([[1.0, 1.0], [0.0, 0.0], [STEEP, STEEP], [STEEP, STEEP]])
@@ -335,13 +348,13 @@ def histories(draw: st.DrawFn) -> Results:
     values[1:][rng.random(count - 1) < 0.15] = np.inf
     slopes = rng.normal(size=(count, d)) * 10 ** rng.uniform(-9, 1, (count, 1))
     slopes[rng.random((count, d)) < 0.2] = np.nan
-    return Results(values, units, slopes, rng.random(count) < 0.7)
+    return Results(values, units, slopes, rng.random(count) < 0.7, rng.integers(0, 2, count))
 
 
 @examples(40)
 @given(histories())
 def test_following_changes_nothing_and_has_no_memory(results: Results) -> None:
-    before = [each.copy() for each in (results.values, results.units, results.gradients, results.asked)]
+    before = [np.copy(each) for each in astuple(results)]
     found = follow(results, 4)
     follow(Results(*(each[::-1] for each in before)), 4)
     assert follow(results, 4) == found
@@ -355,7 +368,7 @@ def test_results_elsewhere_do_not_touch_a_descent(results: Results) -> None:
     """What has been followed so far is a state of its own: more results change only those they belong to."""
     count, d = results.units.shape
     corner = all_asked(np.full(4, 5.0), np.ones((4, d)), np.full((4, d), 1.0))
-    near = Results(results.values, results.units / 8, results.gradients, results.asked)
+    near = replace(results, units=results.units / 8)
     both = Results(*(np.concatenate(pair) for pair in zip(astuple(near), astuple(corner), strict=True)))
     earlier, whole = follow(near, 1), follow(both, 1)
     if all(each.side < WIDEST for each in earlier):

@@ -17,8 +17,9 @@ from sonde.errors import OddHistory, OptionError
 from sonde.sampling import Key
 from sonde.strategies import fobo
 from sonde.strategies.descents import Descent
-from sonde.strategies.fobo import FIRST, FOBO, _Going
+from sonde.strategies.fobo import FIRST, FOBO
 from sonde.strategies.start import first_count
+from sonde.strategies.turns import Going, followed
 from sonde.surrogates.slope_fitting import SlopeFit
 
 Array = NDArray[np.float64]
@@ -468,6 +469,28 @@ def test_a_wide_space() -> None:
     assert_sound(study)
 
 
+def test_a_wide_space_that_is_mixed() -> None:
+    """Slopes of the floats count although a category and an integer have none, and those two are found as well."""
+    space = sonde.Space(
+        cube(60, 2.0).parameters | {"kind": sonde.Categorical(["a", "b", "c"]), "count": sonde.Int(0, 3)}
+    )
+
+    def objective(params: Any) -> sonde.Evaluation:
+        value, slopes = smooth(np.array([params[f"x{i}"] for i in range(60)]))
+        worse = (params["kind"] != "b") + abs(params["count"] - 2)
+        return sonde.Evaluation(value + 10 * worse, gradient={f"x{i}": slopes[i] for i in range(60)})
+
+    study = sonde.Study(space, strategy="fobo", seed=1)
+    for _ in range(40):
+        trial = study.ask()
+        study.tell(trial, objective(trial))
+    first = min(trial.value for trial in study.trials[:FIRST])
+    assert study.best_value < 0.02 * first
+    assert (study.best_params["kind"], study.best_params["count"]) == ("b", 2)
+    study.ask(5)
+    assert_sound(study)
+
+
 # batches and what is under way
 
 
@@ -562,7 +585,7 @@ def test_a_descent_learns_from_results_of_its_own_basin() -> None:
     history, strategy = study.history, FOBO()
     units = history.completed.units
     centre, other = units[0], np.array([0.9, 0.9])
-    alone = _Going(2.0, centre, 0, False, np.empty((0, 2)))
+    alone = Going(2.0, centre, 0, False, np.empty((0, 2)))
     seen, own = strategy._near(PLANE, history, alone)
     assert len(seen.values) == 12
     beside, own_too = strategy._near(PLANE, history, alone._replace(others=other[None]))
@@ -575,19 +598,19 @@ def test_a_descent_learns_from_results_of_its_own_basin() -> None:
 def test_a_start_in_the_upper_half_waits_for_another_once_a_bottom_is_known() -> None:
     values = np.array([0.0, 5.0, 6.0, 1.0, 2.0, 3.0, np.inf])
     bottom, bad, worse, good = (Descent(0, over=True), Descent(1), Descent(2), Descent(3))
-    assert fobo._followed([bad], values) == [bad]  # nothing is known yet
-    assert fobo._followed([bottom, bad], values) == []
-    assert fobo._followed([bottom, good], values) == [good]
-    assert fobo._followed([bottom, bad, worse], values) == [bad, worse]
+    assert followed([bad], values) == [bad]  # nothing is known yet
+    assert followed([bottom, bad], values) == []
+    assert followed([bottom, good], values) == [good]
+    assert followed([bottom, bad, worse], values) == [bad, worse]
     bad.moved = True
-    assert fobo._followed([bottom, bad], values) == [bad]
+    assert followed([bottom, bad], values) == [bad]
 
 
 def test_only_the_best_of_all_works_on_its_last_digits() -> None:
     values = np.array([0.0, 1.0])
     best, other = Descent(0, resting=True), Descent(1, resting=True)
-    assert fobo._followed([best, other], values) == [best]
-    assert fobo._followed([], np.array([np.inf])) == []
+    assert followed([best, other], values) == [best]
+    assert followed([], np.array([np.inf])) == []
 
 
 # Hessians

@@ -19,6 +19,14 @@ def results(seed: int = 0, width: int = WIDTH, count: int = COUNT) -> Seen:
     return Seen(x, rng.standard_normal(count), np.full(count, np.nan), gradients)
 
 
+def partly(seen: Seen, *columns: int) -> Seen:
+    """The same without the slopes of some columns, and one result without any."""
+    gradients = seen.gradients.copy()
+    gradients[:, list(columns)] = np.nan
+    gradients[-1] = np.nan
+    return seen._replace(gradients=gradients)
+
+
 def covariance(width: int, trend: str | None, profile: str, hidden: int = 0) -> SlopeCovariance:
     theta = np.log([0.7, 1.3, 1e-3, *([0.4] if trend else []), 1e-3])
     return SlopeCovariance(
@@ -40,18 +48,23 @@ def both(seen: Seen, trend: str | None, profile: str) -> tuple[Span, list[tuple[
 
 @pytest.mark.parametrize("profile", ["matern52", "rbf", "rational_quadratic"])
 @pytest.mark.parametrize("trend", [None, "quadratic", "bowl"])
+@pytest.mark.parametrize("untold", [(), (2, 7)])
 class TestTurned:
-    def test_the_evidence_and_its_gradient_are_those_of_the_whole(self, trend: str | None, profile: str) -> None:
-        _, pair = both(results(), trend, profile)
+    def test_the_evidence_and_its_gradient_are_those_of_the_whole(
+        self, trend: str | None, profile: str, untold: tuple[int, ...]
+    ) -> None:
+        _, pair = both(partly(results(), *untold) if untold else results(), trend, profile)
         (one, slope), (other, whole_slope) = (log_evidence(k, d.sites, d.y, d.told, d.power) for k, d in pair)
         assert one == pytest.approx(other, rel=1e-10)
         np.testing.assert_allclose(slope, whole_slope, rtol=1e-7, atol=1e-8)
 
-    def test_means_are_those_of_the_whole_everywhere(self, trend: str | None, profile: str) -> None:
-        seen = results(1)
+    def test_means_are_those_of_the_whole_everywhere(
+        self, trend: str | None, profile: str, untold: tuple[int, ...]
+    ) -> None:
+        seen = partly(results(1), *untold) if untold else results(1)
         span, pair = both(seen, trend, profile)
         few, whole = (SlopePosterior.after(k, d.sites, d.y, noise_of(k, d.sites, d.told, d.power)) for k, d in pair)
-        inside = seen.x[:1] + 0.2 * seen.gradients[1:2]
+        inside = seen.x[:1] + 0.2 * np.nan_to_num(seen.gradients[1:2])
         x = np.concatenate([np.random.default_rng(2).random((4, WIDTH)) - 0.5, inside])
         belief, expected = few.marginals(span(x)), whole.marginals(x)
         np.testing.assert_allclose(belief.mean, expected.mean, rtol=1e-8, atol=1e-9)
@@ -74,9 +87,32 @@ def test_directions_that_repeat_count_once() -> None:
     assert Span.of(seen).axes.shape[1] == 5
 
 
-def test_a_gradient_that_is_not_whole_is_not_told() -> None:
+def test_columns_without_slopes_are_axes_of_their_own() -> None:
+    seen = partly(results(5, width=30, count=4), 3, 28)
+    span = Span.of(seen)
+    np.testing.assert_allclose(span.axes.T @ span.axes, np.eye(span.axes.shape[1]), atol=1e-12)
+    assert (span.axes.shape[1], span.hidden) == (4 + 3 + 2, 21)
+    turned = span.reduce(seen)
+    np.testing.assert_allclose(turned.x[:, -3:-1], seen.x[:, [3, 28]])
+    assert np.isfinite(turned.gradients).sum() == 3 * 7
+    np.testing.assert_allclose(
+        np.linalg.norm(turned.gradients[:3, :7], axis=1), np.sqrt(np.nansum(seen.gradients[:3] ** 2, axis=1))
+    )
+
+
+def test_the_columns_to_turn_are_those_by_which_most_slopes_count() -> None:
+    seen = results(5, width=30, count=6)
+    seen.gradients[:3, 10:] = np.nan  # 3 results with 10 slopes, 3 with all 30: 90 by these, 60 by those
+    assert Span.of(seen).told.all()
+    seen.gradients[3, 2:] = np.nan  # a single one has 2
+    np.testing.assert_array_equal(np.flatnonzero(Span.of(seen).told), np.arange(30))  # still 60 by two of 30
+    seen.gradients[4, 25] = np.nan  # 5 by 10: 50
+    assert Span.of(seen).told.sum() == 29  # two by 29
+
+
+def test_a_gradient_that_lacks_much_is_not_told() -> None:
     seen = results(5, width=30, count=4)
-    seen.gradients[2, 7] = np.nan
+    seen.gradients[2, 7:] = np.nan
     span = Span.of(seen)
     assert span.axes.shape[1] == 7
     assert np.isnan(span.reduce(seen).gradients[2]).all()

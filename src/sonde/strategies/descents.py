@@ -62,13 +62,20 @@ class Descent:
 class Results:
     """``values`` (n,), lower is better, infinite where a constraint is broken; ``units`` and ``gradients`` (n, d).
 
-    Those that are not ``asked`` (n,) for by a descent may be its best, and are no failures of it.
+    Those that are not ``asked`` (n,) for by a descent may be its best, and are no failures of it. ``places`` (n,) name
+    what is not continuous of each: results at different ones are nowhere near each other.
     """
 
     values: Array
     units: Array
     gradients: Array
     asked: NDArray[np.bool_]
+    places: NDArray[np.intp]
+
+    def apart(self, i: int, others: list[int]) -> Array:
+        """Return how far others are from result i, in the coordinate that they differ most in."""
+        distances = np.abs(self.units[others] - self.units[i]).max(axis=1, initial=0.0)
+        return np.where(self.places[others] == self.places[i], distances, np.inf)
 
     def promise(self, i: int, side: float) -> float:
         """Return what slopes promise to gain from result i within a region, and within the cube; inf without slopes."""
@@ -110,13 +117,12 @@ def follow(results: Results, first: int) -> list[Descent]:
 
 def _owner(results: Results, descents: list[Descent], i: int) -> Descent | None:
     """Return the descent in whose region a result lies, the nearest in units of its region's side."""
-    near = [
-        (float(np.abs(results.units[i] - results.units[each.best]).max()) / each.side, k)
-        for k, each in enumerate(descents)
-        if not each.over
-    ]
-    distance, k = min(near, default=(np.inf, 0))
-    return descents[k] if distance <= 0.5 + 1e-9 else None
+    going = [each for each in descents if not each.over]
+    if not going:
+        return None
+    distances = results.apart(i, [each.best for each in going]) / [each.side for each in going]
+    nearest = int(np.argmin(distances))
+    return going[nearest] if distances[nearest] <= 0.5 + 1e-9 else None
 
 
 def _step(results: Results, here: Descent, i: int) -> None:
@@ -140,10 +146,10 @@ def _judge(results: Results, here: Descent, bottoms: list[int], i: int) -> None:
     """Say whether a descent is over after result i, and keep its region away from the bottoms of others."""
     spread, leading = results.spread(i + 1), results.values[here.best] <= np.min(results.values[: i + 1])
     promise = results.promise(here.best, min(here.side, here.step))
-    apart = np.abs(results.units[bottoms] - results.units[here.best]).max(axis=1)
+    apart = results.apart(here.best, bottoms)
     nearest = float(apart.min(initial=np.inf))
     if here.best == i:
-        near = bottoms[int(np.argmin(apart))] if bottoms else None
+        near = bottoms[int(np.argmin(apart))] if np.isfinite(nearest) else None
         toward = near if near is not None and _falls_to(results, i, near) else None
         here.known, here.toward = toward is not None and toward == here.toward, toward  # once may be chance
     here.known |= nearest < KNOWN

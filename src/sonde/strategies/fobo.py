@@ -10,7 +10,6 @@ slopes say about the nearest one, at the price of a quasi-Newton method.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from sonde.space import Space
 from sonde.strategies.bayesian import STALLED, Aim, Bayesian, feasible_values
 from sonde.strategies.belief import Belief, best_points, best_value, features_of
 from sonde.strategies.believed import BelievedValues
-from sonde.strategies.descents import KNOWN, Descent, Results, follow
+from sonde.strategies.descents import KNOWN, Results, follow
 from sonde.strategies.field import Field
 from sonde.strategies.gp import GP, feasibility
 from sonde.strategies.novelty import novel_rows
@@ -32,6 +31,7 @@ from sonde.strategies.region import follow as follow_region
 from sonde.strategies.search import Box
 from sonde.strategies.seen import seen_of
 from sonde.strategies.threads import one_thread
+from sonde.strategies.turns import Going, changed_point, descending, followed, goes_on, is_wide
 from sonde.surrogates.bowl import fit_bowls
 from sonde.surrogates.feasibility import Feasibility
 from sonde.surrogates.features import CENTRE
@@ -49,8 +49,6 @@ PATIENCE = 4  # trials without improvement after which the region around the bes
 ROWS = 1000  # of the matrix that is factorised for the model of all results: beyond, its mean is iterated
 POINTS, FORETOLD = 500, 1500  # results that the mean learns from: to suggest, and to predict
 NEAR, LATE = 12, 2  # results that a descent learns from: the nearest, and the last in its region
-STARTS = 2  # of which the better one is followed, where both are worse than half of what is known
-WIDE = 40  # parameters beyond which all trials descend
 STEPS = 50  # of the search for the lowest value in a wide space
 KERNELS = ("matern52", "rbf", "rational_quadratic")
 TRENDS = {"auto": SHAPES, "none": SHAPES[:1], **{str(shape): (shape,) for shape in SHAPES[1:]}}
@@ -86,7 +84,7 @@ class FOBO(Bayesian):
         """Return points that the model of values and slopes favours; those of ``"gp"`` where no slope is known."""
         if self.ready(space, history) and not self._knows_slopes(space, history):
             return self._gp.suggest(space, history, count, key)
-        if self.ready(space, history) and _wide(space):
+        if self.ready(space, history) and is_wide(space):
             return self._descend_only(space, history, count, key)
         return super().suggest(space, history, count, key)
 
@@ -116,7 +114,7 @@ class FOBO(Bayesian):
     @one_thread()
     def model(self, space: Space, history: History) -> BelievedValues:
         """Return the process on the values and slopes so far; in a wide space, on the values."""
-        if _wide(space):
+        if is_wide(space):
             return self._gp.model(space, history)
         features, seen = features_of(space), self._seen(space, history)
         fitted = self._chain(seen, plain=True).fit(features.groups, seen)
@@ -141,7 +139,7 @@ class FOBO(Bayesian):
             return f"knows no gradient that it can use, and so does as gp: it {self._gp.explain(space, history)}"
         seen = self._seen(space, history)
         told = np.isfinite(seen.gradients)
-        if _wide(space):
+        if is_wide(space):
             return (
                 f"descends along {int(told.sum())} slopes of {int(told.any(axis=1).sum())} trials from several starts"
             )
@@ -160,6 +158,13 @@ class FOBO(Bayesian):
 
     def _knows_slopes(self, space: Space, history: History) -> bool:
         return history.has_slopes and bool(np.isfinite(self._seen(space, history).gradients).any())
+
+    @staticmethod
+    def _best(history: History) -> Array:
+        """Return the best point so far, (d,)."""
+        done = history.completed
+        values = np.where(history.violations[done.numbers] <= 0, history.values[done.numbers], np.inf)
+        return np.asarray(done.units[int(np.argmin(values))])
 
     def _chain(self, seen: Seen, *, plain: bool = False) -> SlopeChain:
         """Return the fits to use: ``plain`` ones are of the values as they are, without a logarithm."""
@@ -192,49 +197,57 @@ class FOBO(Bayesian):
         for turn in (key.at(offset) for offset in range(count)):
             if turn.number % 2 == 0 or not slides:
                 aims.append(far if stalled and turn.number % 4 == 2 else whole)
-            elif _goes_on(going, turn.number // 2):
+            elif goes_on(going, turn.number // 2):
                 aims.append(self._descend(space, history, field, going.pop(0)))
             else:
                 aims.append(Aim(belief, whole.box, place=self._start(space, history, field, bottoms, turn)))
         return aims
 
     def _descend_only(self, space: Space, history: History, count: int, key: Key) -> Array:
-        """Return steps of descents and starts: in a wide space a model of everything has too many numbers to learn."""
+        """Return steps of descents and starts: in a wide space a model of everything has too many numbers to learn.
+
+        Where not all parameters are continuous, odd trials are the best result with one of the others changed.
+        """
         warn_of_oddities(history)
         field, features = Field(space, history), features_of(space)
         works = feasibility(features, history)
         going, bottoms = self._descents(space, history, field)
         points = []
         for turn in (key.at(offset) for offset in range(count)):
-            if _goes_on(going, turn.number):
+            changes = not descending(space, field, np.array([turn.number]))[0]
+            changed = changed_point(field, self._best(history), turn.rng(_START)) if changes else None
+            if changed is not None:
+                points.append(changed)
+            elif goes_on(going, turn.number if field.free.all() else turn.number // 2):
                 points.append(self._lowest(space, history, field, going.pop(0), works))
             else:
                 points.append(self._start(space, history, field, bottoms, turn))
         return novel_rows(space, history, np.array(points), key)
 
-    def _descents(self, space: Space, history: History, field: Field) -> tuple[list[_Going], NDArray[np.int64]]:
+    def _descents(self, space: Space, history: History, field: Field) -> tuple[list[Going], NDArray[np.int64]]:
         """Return the descents that wait for a trial, the lowest first, and the numbers of trials at known bottoms."""
         done, failed = history.completed, history.failed
         numbers = np.sort(np.concatenate([done.numbers, failed.numbers]))
-        asked = _wide(space) | (numbers % 2 == 1)
+        asked = descending(space, field, numbers)
         values = np.where(history.violations[numbers] <= 0, history.values[numbers], np.inf)
         values = np.where(np.isnan(values), np.inf, values)
-        units = history.units[numbers]
-        results = Results(values, units[:, field.free], history.unit_gradients(numbers)[:, field.free], asked)
+        units, gradients = history.units[numbers], history.unit_gradients(numbers)
+        places = np.unique(units[:, ~field.free], axis=0, return_inverse=True)[1].ravel()
+        results = Results(values, units[:, field.free], gradients[:, field.free], asked, places)
         descents = [each for each in follow(results, FIRST) if np.isfinite(values[each.best])]
-        going = _followed(descents, values)
+        going = followed(descents, values)
         bottoms = np.unique([each.best for each in descents if each.at_bottom]).astype(np.intp)
-        pending = history.pending.units[_wide(space) | (history.pending.numbers % 2 == 1)]
+        pending = history.pending.units[descending(space, field, history.pending.numbers)]
         waiting = []
         for each in sorted(going, key=lambda each: (each.resting, float(values[each.best]))):
             centre = units[each.best]
-            away = np.abs(pending[:, field.free] - centre[field.free]).max(axis=1, initial=0.0)
-            if not np.any(away <= each.side / 2 + 1e-9):
+            reach = np.where(field.free, each.side / 2, 0.0) + 1e-9
+            if not np.any(np.all(np.abs(pending - centre) <= reach, axis=1)):
                 others = bottoms[bottoms != each.best]
-                waiting.append(_Going(each.side, centre, int(numbers[each.best]), each.resting, units[others]))
+                waiting.append(Going(each.side, centre, int(numbers[each.best]), each.resting, units[others]))
         return waiting, numbers[bottoms]
 
-    def _descend(self, space: Space, history: History, field: Field, going: _Going) -> Aim:
+    def _descend(self, space: Space, history: History, field: Field, going: Going) -> Aim:
         """Return the aim at the lowest value foretold near a descent's best result."""
         features = features_of(space)
         local, own = self._near(space, history, going)
@@ -248,7 +261,7 @@ class FOBO(Bayesian):
         box = Box(*box_around(going.centre, going.side, field.free), going.centre[None])
         return Aim(belief, box, acquisition="sr")
 
-    def _lowest(self, space: Space, history: History, field: Field, going: _Going, works: Feasibility | None) -> Array:
+    def _lowest(self, space: Space, history: History, field: Field, going: Going, works: Feasibility | None) -> Array:
         """Return the point (d,) of the lowest value foretold near a descent's best result, from there on.
 
         The model is that of the span of the results nearby; a wide space is not searched elsewhere.
@@ -278,7 +291,7 @@ class FOBO(Bayesian):
                          options={"maxiter": STEPS})  # fmt: skip
         return np.asarray(field.snap(np.clip(found.x, low, high)[None])[0][0])
 
-    def _near(self, space: Space, history: History, going: _Going) -> tuple[Seen, int]:
+    def _near(self, space: Space, history: History, going: Going) -> tuple[Seen, int]:
         """Return the results that a descent learns from, and which of them is its best."""
         seen, side = self._seen(space, history), going.side
         own = int(np.searchsorted(history.completed.numbers, going.number))
@@ -294,7 +307,10 @@ class FOBO(Bayesian):
         return seen.rows(chosen), int(np.searchsorted(chosen, own))
 
     def _start(self, space: Space, history: History, field: Field, bottoms: NDArray[np.int64], turn: Key) -> Array:
-        """Return where to start a descent: where the bottom of the whole may be, at any lattice point."""
+        """Return where to start a descent: where the bottom of the whole may be.
+
+        What is not continuous has any value; in a wide space, without a model to choose it, mostly that of the best.
+        """
         features, seen = features_of(space), self._seen(space, history)
         scale, rng = Scale.of(seen.values), turn.rng(_START)
         ordered = features.ordered
@@ -302,44 +318,14 @@ class FOBO(Bayesian):
         low = np.isin(history.completed.numbers, bottoms)
         bottom = fit_bowls(seen.x[:, ordered], -scale(seen.values), slopes, low).bottom(rng)
         point = rng.random(len(space))
+        if is_wide(space):
+            best = self._best(history)
+            kept = ~field.free & field.snap(best[None])[1][0] & (rng.random(len(space)) * np.sum(~field.free) > 1)
+            point[kept] = best[kept]
         columns = features.groups[ordered]
         moved = field.free[columns]
         point[columns[moved]] = np.clip(bottom + CENTRE, 0.0, 1.0)[moved]
         return np.asarray(field.snap(point[None])[0][0])
-
-
-def _followed(descents: list[Descent], values: Array) -> list[Descent]:
-    """Return the descents that may have a trial, given the values of all results.
-
-    Only the best of all works on its last digits. After the first bottom a start that is worse than half of what is
-    known waits for another, and the better one is followed.
-    """
-    finite = values[np.isfinite(values)]
-    lowest, middle = np.min(finite, initial=np.inf), np.median(finite) if len(finite) else np.inf
-    starts = sum(each.fresh for each in descents)
-    choosy = starts < STARTS and any(each.at_bottom for each in descents)
-    return [
-        each
-        for each in descents
-        if not each.over
-        and not (each.resting and values[each.best] > lowest)
-        and not (choosy and each.fresh and values[each.best] > middle)
-    ]
-
-
-class _Going(NamedTuple):
-    """A descent under way: its region's side, its best point (d,) and that trial's number."""
-
-    side: float
-    centre: Array
-    number: int
-    resting: bool
-    others: Array  # bottoms of others (k, d)
-
-
-def _goes_on(going: list[_Going], turn: int) -> bool:
-    """Whether a turn is for the next descent and not for a start: the last digits of the best have every other one."""
-    return bool(going) and (not going[0].resting or turn % 2 == 0)
 
 
 def _demanding(belief: Belief) -> Belief:
@@ -347,10 +333,6 @@ def _demanding(belief: Belief) -> Belief:
     if belief.best is None:
         return belief
     return replace(belief, best=belief.best + GAIN * max(0.0, belief.best - float(np.median(belief.values))))
-
-
-def _wide(space: Space) -> bool:
-    return len(space) > WIDE
 
 
 def _after(

@@ -82,8 +82,8 @@ class Evidence:
         own = np.diagonal(weights)
         gradient[size + 1] = 0.5 * covariance.noise * float(own[:n].sum())
         gradient[-1] = 0.5 * float(noise[n:] @ own[n:])
-        if covariance.hidden:
-            more, slope = _hidden_evidence(covariance, sites.x, float(noise[n]) if len(noise) > n else 0.0)
+        if covariance.hidden and len(noise) > n:
+            more, slope = _hidden_evidence(covariance, sites.x[np.unique(sites.slopes[0])], float(noise[n]))
             value, gradient = value + more, gradient + slope
         return float(value), gradient
 

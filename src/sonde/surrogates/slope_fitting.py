@@ -123,7 +123,7 @@ def observed(seen: Seen, scale: Scale, *, curvatures: bool = False, hidden: int 
     squares = np.sum(np.square(slopes, where=usable, out=np.zeros_like(slopes)), axis=0)
     power = np.maximum(squares / np.maximum(usable.sum(axis=0), 1), 1e-12)
     if hidden:  # turned axes have no units of their own
-        told = usable.any(axis=1).sum() * (usable.shape[1] - 1 + hidden)
+        told = usable.any(axis=1).sum() * (usable.any(axis=0).sum() + hidden)
         power = np.full_like(power, max(float(squares.sum()) / max(int(told), 1), 1e-12))
     bends, bent = np.empty((3, 0), dtype=np.intp), np.empty(0)
     if curvatures and seen.hessians is not None:
