@@ -125,18 +125,40 @@ def test_a_cone_is_found_among_ripples_that_are_the_same_everywhere(monkeypatch:
     assert ours < 0.5 * error()
 
 
-@pytest.mark.parametrize(("n", "size"), [(3, 8), (8, 8), (12, 5)])
-def test_the_belief_is_the_same_by_the_smaller_matrix(n: int, size: int) -> None:
+@pytest.mark.parametrize(("n", "size", "even"), [(3, 8, False), (8, 8, False), (12, 5, False), (5, 9, True)])
+def test_the_belief_is_the_same_by_the_smaller_matrix_and_by_products(n: int, size: int, even: bool) -> None:
     rng = np.random.default_rng(0)
     rows, values, diagonal = rng.normal(size=(n, size)), 0.1 + rng.random(n), 0.5 + rng.random(size)
-    moment = rng.normal(size=size)
+    moment, products = rng.normal(size=size), None
+    if even:
+        diagonal[:-2], products = 0.7, rows[:, :-2] @ rows[:, :-2].T
     precision = np.diag(diagonal) + rows.T @ np.diag(1 / values) @ rows
     covariance = np.linalg.inv(precision)
-    mean, spread, unsure, volume = module._belief(rows, values, diagonal, moment)
+    mean, spread, unsure, volume = module._belief(rows, values, diagonal, moment, products)
     np.testing.assert_allclose(mean, covariance @ moment)
-    np.testing.assert_allclose(spread, np.diagonal(covariance))
+    expected = np.diagonal(covariance).copy()
+    if even:
+        expected[:-2] = expected[:-2].mean()
+    np.testing.assert_allclose(spread, expected)
     np.testing.assert_allclose(unsure, np.diagonal(rows @ covariance @ rows.T))
     assert volume == pytest.approx(np.log(np.linalg.eigvalsh(precision)).sum())
+
+
+@pytest.mark.parametrize("untold", [False, True])
+def test_many_parameters_are_fitted_the_same_with_and_without_products(
+    untold: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y, slopes = bowl_data(12, 40, np.full(40, 0.1), ripples=0.01)
+    if untold:
+        slopes[::3] = np.nan
+    low = np.arange(12) % 4 == 0
+    found = []
+    for most in (30, 128):
+        monkeypatch.setattr(module, "MOST", most)
+        found.append(fit_bowls(x, y, slopes, low))
+    for one, other in zip(*(bowls.each for bowls in found), strict=True):
+        assert one.score == pytest.approx(other.score, rel=1e-4)
+        np.testing.assert_allclose(one.mean, other.mean, atol=1e-5)
 
 
 def test_results_that_are_steep_here_and_there_count_less(monkeypatch: pytest.MonkeyPatch) -> None:

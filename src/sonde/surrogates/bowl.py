@@ -90,14 +90,17 @@ def fit_bowls(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_]) -> Bowl
     slopes = np.where(low[:, None], np.nan, slopes[kept])  # a bottom has none, whatever the bowl
     y = y - np.median(y)
     warped = [_Warped.of(k, y, slopes) for k in WARPS if abs(k) * np.abs(y).max() < FURTHEST]
+    told = np.isfinite(slopes)
+    wide = x.shape[1] > MOST and bool(np.all(told.all(axis=1) == told.any(axis=1)))  # all columns know as much
+    alike = x @ x.T if wide else None
     step = float(DEPTHS[1] - DEPTHS[0])
-    bowls = [[each.fit(x, low, depth, step) for depth in DEPTHS] for each in warped]
+    bowls = [[each.fit(x, alike, low, depth, step) for depth in DEPTHS] for each in warped]
     tops = [max(range(len(DEPTHS)), key=lambda i: each[i].score) for each in bowls]
     best = max(range(len(warped)), key=lambda i: bowls[i][tops[i]].score)
     found, centre = [bowl for each in bowls for bowl in each], float(DEPTHS[tops[best]])
     for _ in range(FINER):
         depths, step = centre + step * np.linspace(-0.8, 0.8, 9), step / 5
-        finer = [warped[best].fit(x, low, depth, step) for depth in depths]
+        finer = [warped[best].fit(x, alike, low, depth, step) for depth in depths]
         found, centre = found + finer, float(depths[int(np.argmax([bowl.score for bowl in finer]))])
     odds = np.exp(min(0.0, bowls[0][0].score - max(bowl.score for each in bowls for bowl in each)))
     return Bowls(tuple(found), 1.0 - float(odds))
@@ -126,8 +129,8 @@ class _Warped:
         """Return dz/dy, at most and at least what there is of it."""
         return np.clip(self.k * (z - self.zero), self.steepness.min(), self.steepness.max())
 
-    def fit(self, x: Array, low: NDArray[np.bool_], depth: float, step: float) -> Bowl:
-        """Return the bowl of a depth, which stands for a ``step`` of depths.
+    def fit(self, x: Array, alike: Array | None, low: NDArray[np.bool_], depth: float, step: float) -> Bowl:
+        """Return the bowl of a depth, which stands for a ``step`` of depths, given products of x, if they are of use.
 
         z - a x.x = c - 2 a x.m and dz/dx - 2 a x = -2 a m are linear in (m, c).
         """
@@ -147,7 +150,8 @@ class _Warped:
             diagonal, moment = prior.copy(), rows.T @ (rest / values)
             diagonal[:p] += 4 * a**2 / steep * (weights / scale**2 @ told)
             moment[:p] -= 2 * a / steep * (weights / scale**2 @ left)
-            mean, spread, unsure, volume = _belief(rows, values, diagonal, moment)
+            products = None if alike is None else 4 * a**2 * alike / np.outer(scale, scale)
+            mean, spread, unsure, volume = _belief(rows, values, diagonal, moment, products)
             if last:
                 break
             missed = (rest - rows @ mean) ** 2 + unsure
@@ -167,10 +171,14 @@ class _Warped:
         return Bowl(np.log(step) + warped - 0.5 * fit, mean, diagonal, rows, values)
 
 
-def _belief(rows: Array, values: Array, diagonal: Array, moment: Array) -> tuple[Array, Array, Array, float]:
+def _belief(
+    rows: Array, values: Array, diagonal: Array, moment: Array, products: Array | None = None
+) -> tuple[Array, Array, Array, float]:
     """Return mean and variances of (m, c), those of the values on the bowl, and the log determinant of the precision.
 
-    By a matrix of the size of (m, c), or of the values where they are fewer.
+    By a matrix of the size of (m, c), or of the values where they are fewer. There the products (n, n) of the rows as
+    far as they are of m say it all where its precisions in ``diagonal`` are equal, but for its variances, of which all
+    are the mean then.
     """
     n, size = rows.shape
     if size <= n:
@@ -178,12 +186,18 @@ def _belief(rows: Array, values: Array, diagonal: Array, moment: Array) -> tuple
         covariance = np.linalg.inv(precision)
         unsure = np.sum((rows @ covariance) * rows, axis=1)
         return covariance @ moment, np.diagonal(covariance), unsure, float(np.linalg.slogdet(precision)[1])
-    scaled = rows / diagonal
-    inner = rows @ scaled.T + np.diag(values)
-    solved = np.linalg.solve(inner, scaled)
-    mean = moment / diagonal - solved.T @ (rows @ (moment / diagonal))
-    spread = 1 / diagonal - np.sum(scaled * solved, axis=0)
-    unsure = values - values**2 * np.diagonal(np.linalg.inv(inner))
+    first = 0 if products is None else size - 2  # of the columns that are multiplied here
+    scaled = rows[:, first:] / diagonal[first:]
+    inner = scaled @ rows[:, first:].T + np.diag(values)
+    if products is not None:
+        inner += products / diagonal[0]
+    inverse = np.linalg.inv(inner)
+    mean = (moment - rows.T @ (inverse @ (rows @ (moment / diagonal)))) / diagonal
+    spread = 1 / diagonal
+    spread[first:] -= np.sum(scaled * (inverse @ scaled), axis=0)
+    if products is not None:
+        spread[:first] -= float(np.sum(inverse * products)) / diagonal[0] ** 2 / first
+    unsure = values - values**2 * np.diagonal(inverse)
     volume = np.linalg.slogdet(inner)[1] + np.log(diagonal).sum() - np.log(values).sum()
     return mean, spread, unsure, float(volume)
 
