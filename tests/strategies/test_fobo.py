@@ -487,6 +487,7 @@ def test_a_wide_space_that_is_mixed() -> None:
     first = min(trial.value for trial in study.trials[:FIRST])
     assert study.best_value < 0.02 * first
     assert (study.best_params["kind"], study.best_params["count"]) == ("b", 2)
+    assert "every other trial changes one that is not continuous" in study.explain()
     study.ask(5)
     assert_sound(study)
 

@@ -140,9 +140,10 @@ class FOBO(Bayesian):
         seen = self._seen(space, history)
         told = np.isfinite(seen.gradients)
         if is_wide(space):
-            return (
-                f"descends along {int(told.sum())} slopes of {int(told.any(axis=1).sum())} trials from several starts"
-            )
+            mixed = not Field(space, history).free.all()
+            slopes, trials = int(told.sum()), int(told.any(axis=1).sum())
+            changes = "; every other trial changes one that is not continuous" if mixed else ""
+            return f"descends along {slopes} slopes of {trials} trials from several starts{changes}"
         fitted = self._chain(seen).fit(features_of(space).groups, seen)
         trend = f"with a {fitted.form.trend} trend" if fitted.form.trend else "without a trend"
         return (
