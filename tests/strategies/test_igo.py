@@ -228,6 +228,31 @@ def test_a_run_of_many_workers_can_be_resumed_at_every_step(name: str, seed: int
     assert_sound(run.space, run.history.rows)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_run_whose_lost_trials_end_after_all_can_be_resumed_at_every_step(seed: int) -> None:
+    """A lost trial is queued once more, as storages do; its worker may come back, before or after the retry is lost."""
+    rng, run = np.random.default_rng(seed), Run(bits(12), seed=seed)
+    running, lost, retries = run.ask(4), list[int](), set[int]()
+    for _ in range(90):
+        number = running.pop(int(rng.integers(len(running))))
+        row = run.history.rows[number].copy()
+        if rng.random() < 0.4:
+            run.tell(number, State.LOST)
+            if number not in retries:
+                lost.append(number)
+                retries.add(run.add(row))
+                running.append(len(run.history) - 1)
+        else:
+            run.tell(number, zeros(row))
+        if lost and rng.random() < 0.2:
+            late = lost.pop(int(rng.integers(len(lost))))
+            run.tell(late, zeros(run.history.rows[late]))
+        if len(running) < 4:
+            running += run.ask(4)
+        assert_resumes(run)
+    assert run.strategy._fold.generations.number > 2
+
+
 def test_a_small_space_can_be_resumed_until_it_is_used_up() -> None:
     """What is drawn is often known from the climb, or from generations before."""
     rng, run = np.random.default_rng(0), Run(bits(5))

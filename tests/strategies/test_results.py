@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -110,3 +111,67 @@ def test_taking_in_bit_by_bit_is_taking_in_at_once(trials: list[tuple[int, float
     assert (steady.losses, steady.best, steady.pending) == (at_once.losses, at_once.best, at_once.pending)
     assert all(found(steady, row) == found(at_once, row) for row in ROWS)
     np.testing.assert_array_equal(np.array(steady.rows), np.array(at_once.rows))
+
+
+# results that come after their trial was given up
+
+
+def lost_twice(second: State) -> tuple[Run, int]:
+    """A trial that was lost, and its retry, which was lost or cancelled."""
+    run = Run(SPACE)
+    first = run.add(ROWS[0])
+    run.tell(first, State.LOST)
+    run.tell(run.add(ROWS[0]), second)
+    return run, first
+
+
+@pytest.mark.parametrize("second", [State.LOST, State.CANCELLED])
+def test_a_result_that_nobody_waited_for_any_more_changes_no_step(second: State) -> None:
+    run, first = lost_twice(second)
+    steady, at_once = Results(), Results()
+    steady.update(run.history)
+    assert steady.gone == {fingerprint(ROWS[0])}
+    run.tell(first, -5.0)
+    steady.update(run.history)
+    at_once.update(run.again().history)
+    for results in (steady, at_once):
+        assert found(results, ROWS[0]) is None
+        assert results.gone == {fingerprint(ROWS[0])}
+        assert (results.losses, results.best) == ([-5.0], [0])
+
+
+def test_a_late_result_counts_while_its_retry_is_waited_for() -> None:
+    run = Run(SPACE)
+    first = run.add(ROWS[0])
+    run.tell(first, State.LOST)
+    retry = run.add(ROWS[0])
+    run.tell(first, 2.0)
+    waiting = Results()
+    waiting.update(run.history)
+    assert found(waiting, ROWS[0]) == (2.0, 0)
+    run.tell(retry, State.LOST)
+    for results in (waiting, Results()):
+        results.update(run.again().history)
+        assert found(results, ROWS[0]) == (2.0, 0)
+        assert results.gone == set()
+
+
+def test_a_retry_that_ends_counts() -> None:
+    run = Run(SPACE)
+    run.tell(run.add(ROWS[0]), State.LOST)
+    run.add(ROWS[0], 3.0)
+    results = Results()
+    results.update(run.history)
+    assert found(results, ROWS[0]) == (3.0, 0)
+
+
+def test_of_two_retries_the_one_under_way_is_waited_for() -> None:
+    run, first = lost_twice(State.LOST)
+    third = run.add(ROWS[0])
+    run.tell(first, 1.0)
+    waiting = Results()
+    waiting.update(run.history)
+    run.tell(third, 4.0)
+    later = Results()
+    later.update(run.history)
+    assert found(waiting, ROWS[0]) == found(later, ROWS[0]) == (1.0, 0)

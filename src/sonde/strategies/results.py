@@ -3,6 +3,9 @@
 A strategy whose state is a fold over the history replays its steps: where it needs a result that is here it goes on,
 where it is not it stops and asks for it. What it does then depends on results and their order alone, never on which
 process asked for what.
+
+A trial that was lost is tried once more. When that one is lost too nobody waits for a result; should the first one come
+after all, it counts as one of the best, and for the steps that were taken without it, it stays away.
 """
 
 from __future__ import annotations
@@ -23,6 +26,14 @@ _GONE = [code for code, state in enumerate(State) if state in (State.LOST, State
 def fingerprint(row: Array) -> bytes:
     """Return a few bytes that tell rows apart: of a row of thousands of entries, much less than the row."""
     return blake2b(row.astype("<f8").tobytes(), digest_size=16).digest()
+
+
+def _by_mark(rows: Array, numbers: NDArray[np.int64]) -> dict[bytes, list[int]]:
+    """Return the numbers of trials by the fingerprints of their rows."""
+    found: dict[bytes, list[int]] = {}
+    for number in numbers.tolist():
+        found.setdefault(fingerprint(rows[number]), []).append(number)
+    return found
 
 
 class Result(NamedTuple):
@@ -48,22 +59,29 @@ class Results:
 
     def update(self, history: History) -> None:
         """Take in what has come since the last time."""
-        numbers = history.arrivals
         losses = np.where(history.violations > 0, np.inf, history.values)
         rows = history.rows
-        for number in numbers[len(self) :].tolist():
-            self._add(rows[number], float(losses[number]))
-        self.pending = {fingerprint(row) for row in history.pending.rows}
-        gone = {fingerprint(row) for row in rows[np.isin(history.states, _GONE)]}
-        self.gone = gone - self.pending - self._by_row.keys()
+        gone = _by_mark(rows, np.flatnonzero(np.isin(history.states, _GONE)))
+        pending = _by_mark(rows, history.pending.numbers)
+        new = history.arrivals[len(self) :]
+        arrived = _by_mark(rows, new)
+        for number in new.tolist():
+            mark = fingerprint(rows[number])
+            retries = [other for other in gone.get(mark, ()) if other > number]
+            alive = max([*pending.get(mark, ()), *arrived[mark]]) > number
+            late = bool(retries) and not alive and bool(np.all(history.revisions[retries] < history.revisions[number]))
+            self._add(rows[number], float(losses[number]), None if late else mark)
+        self.pending = set(pending)
+        self.gone = gone.keys() - self.pending - self._by_row.keys()
 
-    def _add(self, row: Array, loss: float) -> None:
+    def _add(self, row: Array, loss: float, mark: bytes | None) -> None:
         loss = np.inf if np.isnan(loss) else loss
         place = len(self.losses)
         self.rows.append(row)
         self.losses.append(loss)
         self.best.append(place if not place or loss <= self.losses[self.best[-1]] else self.best[-1])
-        self._by_row.setdefault(fingerprint(row), Result(loss, place))
+        if mark is not None:
+            self._by_row.setdefault(mark, Result(loss, place))
 
     def find(self, row: bytes) -> Result | None:
         """Return the first result of a row, by its fingerprint, if there is one."""

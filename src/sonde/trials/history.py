@@ -129,6 +129,11 @@ class History:
         return self._states.view[:, 0].astype(np.int64)
 
     @property
+    def revisions(self) -> NDArray[np.int64]:
+        """When each trial changed last."""
+        return self._revisions.view[:, 0].astype(np.int64)
+
+    @property
     def values(self) -> Array:
         """Values, signed so that lower is better; NaN where there is none."""
         return self._values.view[:, 0]
