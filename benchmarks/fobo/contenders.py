@@ -1,12 +1,35 @@
 """Those that minimise an objective with gradients: ``fobo``, and what does without them."""
 
+import argparse
+import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.machine import use_one_core
+
 Loss = Callable[..., Any]  # of a configuration: an ``Evaluation`` with a gradient
 Play = Callable[[Loss, Any, int, int], np.ndarray]  # with a space, a number of evaluations and a seed: the best so far
+
+
+class Size(NamedTuple):
+    """How much is run, and what is added to the names of its results."""
+
+    evaluations: int
+    seeds: int
+    suffix: str
+
+
+def begin(description: str | None) -> Size:
+    """Read the command line, keep to one core, and return how much to run."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help="100 evaluations and 5 seeds instead of 40 and 2")
+    parser.add_argument("--core", type=int, help="the core to use; by default the first allowed one")
+    options = parser.parse_args()
+    use_one_core(options.core)
+    warnings.filterwarnings("ignore")
+    return Size(100, 5, "") if options.full else Size(40, 2, "_short")
 
 
 def with_sonde(strategy: str, *, gradients: bool = False) -> Play:
@@ -49,9 +72,9 @@ CONTENDERS: dict[str, Play] = {
 }
 
 
-def compare(loss: Loss, space: Any, evaluations: int, seeds: int) -> list[dict[str, Any]]:
+def compare(loss: Loss, space: Any, size: Size) -> list[dict[str, Any]]:
     """Return a row for each contender: the best value, mean and deviation over seeds, on the way and at the end."""
-    rows = []
+    rows, (evaluations, seeds, _) = [], size
     for name, play in CONTENDERS.items():
         found = np.array([play(loss, space, evaluations, seed) for seed in range(seeds)])
         row: dict[str, Any] = {"contender": name, "seeds": seeds}

@@ -8,36 +8,24 @@ number of evaluations, Sonde's gp, Optuna's TPE and random draws. With more than
 everything.
 """
 
-import argparse
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import use_one_core
+from benchmarks.fobo.contenders import begin, compare
 
 CHOICES = ("a", "b", "c", "d")
 KINDS = ("kind0", "kind1", "kind2")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="100 evaluations and 5 seeds instead of 40 and 2")
-    parser.add_argument("--core", type=int, help="the core to use; by default the first allowed one")
-    options = parser.parse_args()
-    use_one_core(options.core)
-    import warnings
-
-    from benchmarks.fobo.contenders import compare
+    size, rows = begin(__doc__), []
     from benchmarks.report import report
 
-    warnings.filterwarnings("ignore")
-    evaluations, seeds = (100, 5) if options.full else (40, 2)
-    rows = []
     for d in (6, 60):
-        rows += [{"floats": d} | row for row in compare(objective(d), space_of(d), evaluations, seeds)]
-    title = "Mixed spaces: best value, mean ± standard deviation over seeds"
-    report("fobo_mixed" + ("" if options.full else "_short"), title, rows)
+        rows += [{"floats": d} | row for row in compare(objective(d), space_of(d), size)]
+    report("fobo_mixed" + size.suffix, "Mixed spaces: best value, mean ± standard deviation over seeds", rows)
 
 
 def space_of(d: int) -> Any:

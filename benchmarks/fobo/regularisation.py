@@ -8,39 +8,29 @@ solve. Contenders: fobo with gradients; without them, at the same number of eval
 random draws; and the best single penalty for all features, which is what people use.
 """
 
-import argparse
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import use_one_core
+from benchmarks.fobo.contenders import begin, compare
 
 LOW, HIGH = 1e-3, 1e4
 FOLDS = 5
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="100 evaluations and 5 seeds instead of 40 and 2")
-    parser.add_argument("--core", type=int, help="the core to use; by default the first allowed one")
-    options = parser.parse_args()
-    use_one_core(options.core)
-    import warnings
-
+    size = begin(__doc__)
     import sonde
-    from benchmarks.fobo.contenders import compare
     from benchmarks.report import report
 
-    warnings.filterwarnings("ignore")
-    evaluations, seeds = (100, 5) if options.full else (40, 2)
     loss, names = error()
     space = sonde.Space({name: sonde.Float(LOW, HIGH, log=True) for name in names})
-    rows = compare(loss, space, evaluations, seeds)
+    rows = compare(loss, space, size)
     single = min(float(loss(dict.fromkeys(names, each)).value) for each in np.geomspace(LOW, HIGH, 60).tolist())
     rows.append(dict.fromkeys(rows[0], f"{single:.4f}") | {"contender": "one penalty for all", "seeds": ""})
     title = f"{len(names)} penalties: cross-validated error / variance, mean ± standard deviation over seeds"
-    report("fobo_regularisation" + ("" if options.full else "_short"), title, rows)
+    report("fobo_regularisation" + size.suffix, title, rows)
 
 
 def error() -> tuple[Callable[[Mapping[str, Any]], Any], list[str]]:
