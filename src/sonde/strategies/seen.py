@@ -42,5 +42,5 @@ def _complaint(verdict: Verdict, numbers: NDArray[np.int64]) -> str:
         )
     return (
         f"gradients contradict the values around them and are not used, the first that of trial "
-        f"{numbers[verdict.false][0]}"
+        f"{numbers[verdict.false][0]}; close to a kink of the objective that is nothing to worry about"
     )
