@@ -20,6 +20,7 @@ from sonde.strategies.descents import Descent
 from sonde.strategies.fobo import FIRST, FOBO
 from sonde.strategies.start import first_count
 from sonde.strategies.turns import Going, followed
+from sonde.surrogates.bowl import fit_bowls
 from sonde.surrogates.slope_fitting import SlopeFit
 
 Array = NDArray[np.float64]
@@ -503,6 +504,20 @@ def test_a_batch_is_distinct(count: int) -> None:
     gaps = np.abs(points[:, None] - points[None]).max(axis=2)[np.triu_indices(count, 1)]
     assert gaps.min() > 1e-9
     assert_sound(study)
+
+
+def test_all_starts_of_a_batch_come_from_one_bowl(monkeypatch: pytest.MonkeyPatch) -> None:
+    space, fits = cube(60, 2.0), []
+    study = given_results(space, entries_of(space, smooth, 9))
+
+    def counted(*data: Array) -> Any:
+        fits.append(fit_bowls(*data))
+        return fits[-1]
+
+    monkeypatch.setattr(fobo, "fit_bowls", counted)
+    points = np.array([list(params.values()) for params in asked(study, 16)])
+    assert len(fits) == 1
+    assert len(np.unique(points, axis=0)) == 16
 
 
 def test_batches_find_the_minimum() -> None:

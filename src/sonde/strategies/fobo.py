@@ -32,7 +32,7 @@ from sonde.strategies.search import Box
 from sonde.strategies.seen import seen_of
 from sonde.strategies.threads import one_thread
 from sonde.strategies.turns import Going, changed_point, descending, followed, goes_on, is_wide
-from sonde.surrogates.bowl import fit_bowls
+from sonde.surrogates.bowl import Bowls, fit_bowls
 from sonde.surrogates.feasibility import Feasibility
 from sonde.surrogates.features import CENTRE
 from sonde.surrogates.many_slopes import ManySlopes
@@ -78,6 +78,7 @@ class FOBO(Bayesian):
         self._gp = GP()
         self._chains: dict[tuple[str, bool], SlopeChain] = {}
         self._last: tuple[History, int, Seen] | None = None  # results are judged once
+        self._bowled: tuple[History, int, Bowls] | None = None
 
     @one_thread()
     def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:
@@ -307,23 +308,30 @@ class FOBO(Bayesian):
         chosen = np.union1d(chosen, late)
         return seen.rows(chosen), int(np.searchsorted(chosen, own))
 
+    def _bowls(self, space: Space, history: History, bottoms: NDArray[np.int64]) -> Bowls:
+        """Return the bowls through all results, of which some are at known bottoms: the same for all of a batch."""
+        if self._bowled is None or self._bowled[0] is not history or self._bowled[1] != history.revision:
+            seen, ordered = self._seen(space, history), features_of(space).ordered
+            scale = Scale.of(seen.values)
+            slopes = -scale.slope(seen.values)[:, None] * seen.gradients[:, ordered]
+            low = np.isin(history.completed.numbers, bottoms)
+            bowls = fit_bowls(seen.x[:, ordered], -scale(seen.values), slopes, low)
+            self._bowled = history, history.revision, bowls
+        return self._bowled[2]
+
     def _start(self, space: Space, history: History, field: Field, bottoms: NDArray[np.int64], turn: Key) -> Array:
         """Return where to start a descent: where the bottom of the whole may be.
 
         What is not continuous has any value; in a wide space, without a model to choose it, mostly that of the best.
         """
-        features, seen = features_of(space), self._seen(space, history)
-        scale, rng = Scale.of(seen.values), turn.rng(_START)
-        ordered = features.ordered
-        slopes = -scale.slope(seen.values)[:, None] * seen.gradients[:, ordered]
-        low = np.isin(history.completed.numbers, bottoms)
-        bottom = fit_bowls(seen.x[:, ordered], -scale(seen.values), slopes, low).bottom(rng)
+        features, rng = features_of(space), turn.rng(_START)
+        bottom = self._bowls(space, history, bottoms).bottom(rng)
         point = rng.random(len(space))
         if is_wide(space):
             best = self._best(history)
             kept = ~field.free & field.snap(best[None])[1][0] & (rng.random(len(space)) * np.sum(~field.free) > 1)
             point[kept] = best[kept]
-        columns = features.groups[ordered]
+        columns = features.groups[features.ordered]
         moved = field.free[columns]
         point[columns[moved]] = np.clip(bottom + CENTRE, 0.0, 1.0)[moved]
         return np.asarray(field.snap(point[None])[0][0])
