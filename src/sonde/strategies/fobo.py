@@ -314,6 +314,7 @@ class FOBO(Bayesian):
     def _bowls(self, space: Space, history: History, bottoms: NDArray[np.int64]) -> Bowls:
         """Return the bowls through all results, of which some are at known bottoms: the same for all of a batch."""
         if self._bowled is None or self._bowled[0] is not history or self._bowled[1] != history.revision:
+            self._bowled = None  # not two at a time
             seen, ordered = self._seen(space, history), features_of(space).ordered
             scale = Scale.of(seen.values)
             slopes = -scale.slope(seen.values)[:, None] * seen.gradients[:, ordered]

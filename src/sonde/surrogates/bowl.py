@@ -34,6 +34,7 @@ LEAST = 1e-10  # of a variance
 DEPTHS = np.linspace(-2, 2, 13)  # log10 of a times p, in deviations of the values
 WARPS = (0.0, 0.5, 1.0, 1.5, -0.25, -0.5)  # k, per deviation of the values
 FURTHEST = 50.0  # k y at most
+UNLIKELY = 30.0  # log odds against a bowl beyond which it is forgotten
 FINER = 2  # times that depths around the best one are looked at more closely: far values tell it to a percent
 
 
@@ -94,16 +95,25 @@ def fit_bowls(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_]) -> Bowl
     wide = x.shape[1] > MOST and bool(np.all(told.all(axis=1) == told.any(axis=1)))  # all columns know as much
     alike = x @ x.T if wide else None
     step = float(DEPTHS[1] - DEPTHS[0])
-    bowls = [[each.fit(x, alike, low, depth, step) for depth in DEPTHS] for each in warped]
-    tops = [max(range(len(DEPTHS)), key=lambda i: each[i].score) for each in bowls]
-    best = max(range(len(warped)), key=lambda i: bowls[i][tops[i]].score)
-    found, centre = [bowl for each in bowls for bowl in each], float(DEPTHS[tops[best]])
+    scores, found = np.full((len(warped), len(DEPTHS)), -np.inf), list[Bowl]()
+    for i, j in np.ndindex(scores.shape):
+        bowl = warped[i].fit(x, alike, low, DEPTHS[j], step)
+        scores[i, j] = bowl.score
+        found = _likely([*found, bowl])
+    best, top = divmod(int(np.argmax(scores)), len(DEPTHS))
+    centre = float(DEPTHS[top])
     for _ in range(FINER):
         depths, step = centre + step * np.linspace(-0.8, 0.8, 9), step / 5
         finer = [warped[best].fit(x, alike, low, depth, step) for depth in depths]
-        found, centre = found + finer, float(depths[int(np.argmax([bowl.score for bowl in finer]))])
-    odds = np.exp(min(0.0, bowls[0][0].score - max(bowl.score for each in bowls for bowl in each)))
+        found, centre = _likely(found + finer), float(depths[int(np.argmax([bowl.score for bowl in finer]))])
+    odds = np.exp(min(0.0, scores[0, 0] - scores.max()))
     return Bowls(tuple(found), 1.0 - float(odds))
+
+
+def _likely(bowls: list[Bowl]) -> list[Bowl]:
+    """Return the bowls that have a chance to be drawn: each one holds a row for every value."""
+    best = max(bowl.score for bowl in bowls)
+    return [bowl for bowl in bowls if bowl.score > best - UNLIKELY]
 
 
 @dataclass(frozen=True)
