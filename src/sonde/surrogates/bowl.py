@@ -97,7 +97,7 @@ def fit_bowls(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_]) -> Bowl
     step = float(DEPTHS[1] - DEPTHS[0])
     scores, found = np.full((len(warped), len(DEPTHS)), -np.inf), list[Bowl]()
     for i, j in np.ndindex(scores.shape):
-        bowl = warped[i].fit(x, alike, low, DEPTHS[j], step)
+        bowl = warped[i].fit(x, alike, low, float(DEPTHS[j]), step)
         scores[i, j] = bowl.score
         found = _likely([*found, bowl])
     best, top = divmod(int(np.argmax(scores)), len(DEPTHS))
