@@ -470,21 +470,6 @@ def test_a_wide_space() -> None:
     assert_sound(study)
 
 
-def test_in_a_wide_space_a_step_does_not_go_farther_than_the_results_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A valley a thousand times as steep along some axes as along others, of which few results know little."""
-    space, weights = cube(60, 2.0), 10 ** np.linspace(0, 3, 60)
-    entries = entries_of(space, lambda x: (float(np.sum(weights * x**2)), 2 * weights * x), 6)
-    steps = []
-    for wary in (0.0, fobo.WARY):
-        monkeypatch.setattr(fobo, "WARY", wary)
-        study = given_results(space, entries)
-        known = np.array([list(trial.params.values()) for trial in study.trials])
-        values = np.array([trial.value for trial in study.trials])
-        point = np.array(list(asked(study, 1)[0].values()))
-        steps.append(np.linalg.norm(point - known[np.argmin(values)]))
-    assert 0.01 < steps[1] < 0.97 * steps[0]
-
-
 def test_a_wide_space_that_is_mixed() -> None:
     """Slopes of the floats count although a category and an integer have none, and those two are found as well."""
     space = sonde.Space(

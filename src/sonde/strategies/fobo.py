@@ -50,7 +50,6 @@ ROWS = 1000  # of the matrix that is factorised for the model of all results: be
 POINTS, FORETOLD = 500, 1500  # results that the mean learns from: to suggest, and to predict
 NEAR, LATE = 12, 2  # results that a descent learns from: the nearest, and the last in its region
 STEPS = 50  # of the search for the lowest value in a wide space
-WARY, LEAST = 1.0, 1e-12  # deviations by which that value may be higher than foretold; the least variance
 KERNELS = ("matern52", "rbf", "rational_quadratic")
 TRENDS = {"auto": SHAPES, "none": SHAPES[:1], **{str(shape): (shape,) for shape in SHAPES[1:]}}
 _START = 13  # purpose of the key's stream
@@ -265,10 +264,9 @@ class FOBO(Bayesian):
         return Aim(belief, box, acquisition="sr")
 
     def _lowest(self, space: Space, history: History, field: Field, going: Going, works: Feasibility | None) -> Array:
-        """Return the point (d,) near a descent's best result, from there on, whose value is the lowest to be sure of.
+        """Return the point (d,) of the lowest value foretold near a descent's best result, from there on.
 
-        The model is that of the span of the results nearby; a wide space is not searched elsewhere. A few results do
-        not say how the function bends along most axes, so a step to the lowest mean would go too far every other time.
+        The model is that of the span of the results nearby; a wide space is not searched elsewhere.
         """
         features = features_of(space)
         local = self._near(space, history, going)[0]._replace(hessians=None)
@@ -283,10 +281,9 @@ class FOBO(Bayesian):
         def loss(unit: Array) -> tuple[float, Array]:
             x = features(unit[None])
             belief = posterior.marginals(span(x) if span.hidden else x)
-            deviation = np.sqrt(np.maximum(belief.variance, LEAST))
-            slopes = belief.pull(np.ones((1, 1)), -WARY / (2 * deviation))
+            slopes = belief.pull(np.ones((1, 1)), np.zeros(1))
             slopes = features.pull(span.pull(slopes, x) if span.hidden else slopes, unit[None])[0]
-            value = float(belief.mean[0, 0] - WARY * deviation[0])
+            value = float(belief.mean[0, 0])
             if works is not None:
                 chance, rise = works(unit[None])
                 value, slopes = value + float(chance[0]), slopes + rise[0]
