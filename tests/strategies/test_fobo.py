@@ -470,6 +470,14 @@ def test_a_wide_space() -> None:
     assert_sound(study)
 
 
+def test_a_wide_lattice_has_nothing_to_slide_along() -> None:
+    space = sonde.Space({f"n{i}": sonde.Int(0, 9) for i in range(45)})
+    entries = entries_of(space, lambda x: (float(np.sum((x - 4) ** 2)), 2 * (x - 4)), 9)
+    study, other = (given_results(space, entries, strategy) for strategy in ("fobo", "gp"))
+    assert "so does as gp" in study.explain()
+    assert asked(study, 2) == asked(other, 2)
+
+
 def test_a_wide_space_that_is_mixed() -> None:
     """Slopes of the floats count although a category and an integer have none, and those two are found as well."""
     space = sonde.Space(

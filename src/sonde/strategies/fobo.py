@@ -159,7 +159,10 @@ class FOBO(Bayesian):
         return self._last[2]
 
     def _knows_slopes(self, space: Space, history: History) -> bool:
-        return history.has_slopes and bool(np.isfinite(self._seen(space, history).gradients).any())
+        """Whether there are slopes that it can use: in a wide space, those of something to slide along."""
+        if not history.has_slopes or (is_wide(space) and not any(axis.continuous for axis in space.codec.axes)):
+            return False
+        return bool(np.isfinite(self._seen(space, history).gradients).any())
 
     @staticmethod
     def _best(history: History) -> Array:
