@@ -1,8 +1,8 @@
 """The searches of ``hitting`` over bits, compiled: the same steps, a hundred million calls in minutes.
 
 One generation of two samples of 1000 bits takes NumPy some 30 microseconds, most of it overhead. Here the loop of
-``hit`` is one function. ``Compiled.tell`` is that of ``sonde.igo.PBIL``, step for step (tests compare them, and the calls
-that both need); samples come from another stream of random numbers, so single runs differ.
+``hit`` is one function. ``Compiled.tell`` is that of ``sonde.igo.PBIL``, step for step (tests compare them, and the
+calls that both need); samples come from another stream of random numbers, so single runs differ.
 
 Bits are drawn in pairs from the halves of one 64-bit number of xoshiro256++ (Blackman & Vigna 2019): a probability is
 right to 2^-32.
