@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,19 @@ class Changes:
     rows: Sequence[tuple[Any, ...]]  # fields of ChangedRow, in that order
 
 
+class StateCache(Protocol):
+    """Keeps what was learned from a history, under a name that is a hash of the data it came from.
+
+    It may forget anything at any time: what it holds can always be computed again, and is then the same.
+    """
+
+    def get(self, name: str) -> bytes | None:
+        """Return what was put under that name, or None."""
+
+    def put(self, name: str, state: bytes) -> None:
+        """Keep a state for other processes."""
+
+
 class Points:
     """Some trials: their numbers, rows, points of the unit cube and activity. What nobody asks for is not computed."""
 
@@ -80,6 +93,7 @@ class History:
         self.space = space
         self.sign = sign
         self.revision = 0
+        self.cache: StateCache | None = None  # where learned state outlives the process; a study sets it
         self._rows = _Column(len(space))
         self._units = _Column(len(space))
         self._states = _Column(1)
