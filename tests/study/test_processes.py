@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import sonde
-from sonde.storage import Asker
 
 WORKER = Path(__file__).with_name("crash_worker.py")
 
@@ -88,22 +87,3 @@ sonde.Study(sonde.Space(x=sonde.Float(0, 1)), storage=sys.argv[1], name="study",
     started = time.monotonic()
     assert study.ask().number == 0
     assert time.monotonic() - started < 2
-
-
-def test_who_waits_for_the_turn_only_reads(database_url: str) -> None:
-    """Else hundreds who wait would queue for the study's row, and the one whose turn it is behind them."""
-    study = sonde.Study(sonde.Space(x=sonde.Float(0, 1)), storage=database_url, name="study", seed=0)
-    storage, key = study.storage, study._header.key
-    first, second = Asker("elsewhere:1:a", 20.0, None), Asker("elsewhere:2:b", 20.0, None)
-    assert storage.begin_ask(key, 1, first).granted
-    revision = storage.changes(key, 0).revision
-    assert storage.turn_holder(key, second) == first.name
-    assert storage.turn_holder(key, first) is None  # its own turn keeps nobody waiting
-    assert storage.changes(key, 0).revision == revision
-    study.enqueue({"x": 0.5})
-    assert storage.turn_holder(key, second) is None  # there is something to take
-    assert [record.number for record in storage.begin_ask(key, 1, second).claimed] == [0]
-    assert storage.turn_holder(key, second) == first.name
-    storage.end_turn(key, first.name)
-    assert storage.turn_holder(key, second) is None
-    study.close()

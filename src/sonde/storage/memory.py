@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sonde.storage import rules
 from sonde.storage.port import Asker, AskTurn, Storage, StudyHeader, StudySummary
-from sonde.trials import Changes, Outcome, State, TrialRecord
+from sonde.storage.rules import Round, Ticket
+from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
 
 _SPENT = (State.RUNNING, State.COMPLETED, State.FAILED)
 
@@ -19,13 +22,19 @@ _SPENT = (State.RUNNING, State.COMPLETED, State.FAILED)
 class _Study:
     header: StudyHeader
     trials: list[TrialRecord] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)  # by token
     revisions: list[int] = field(default_factory=list)
     touched: dict[int, None] = field(default_factory=dict)  # numbers in the order of their last change
     leases: dict[int, float] = field(default_factory=dict)
     waiting: dict[int, None] = field(default_factory=dict)
+    tickets: dict[str, Ticket] = field(default_factory=dict)  # by token, the oldest first
+    states: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
+    spent: int = 0  # trials that count against a limit
     revision: int = 0
-    holder: str | None = None
+    holder: Asker | None = None
+    turn_began: float = 0.0
     turn_ends: float = 0.0
+    round: Round = field(default_factory=Round)
 
     def put(self, record: TrialRecord) -> TrialRecord:
         """Insert or replace a record as one change."""
@@ -34,8 +43,12 @@ class _Study:
             self.trials.append(record)
             self.revisions.append(self.revision)
         else:
+            self.spent -= self.trials[record.number].state in _SPENT
             self.trials[record.number] = record
             self.revisions[record.number] = self.revision
+        self.spent += record.state in _SPENT
+        if record.token is not None:
+            self.numbers[record.token] = record.number
         self.touched.pop(record.number, None)
         self.touched[record.number] = None
         if record.state is State.WAITING:
@@ -54,14 +67,23 @@ class _Study:
             numbers.append(number)
         return [self.trials[number] for number in sorted(numbers)]
 
+    def find(self, trial: TrialKey) -> TrialRecord | None:
+        """Return the trial that is meant."""
+        number = trial.number if trial.token is None else self.numbers.get(trial.token, -1)
+        return self.trials[number] if 0 <= number < len(self.trials) else None
+
+    def under(self, tokens: Sequence[str]) -> list[TrialRecord]:
+        """Return the trials that have these tokens."""
+        return [self.trials[self.numbers[token]] for token in tokens if token in self.numbers]
+
 
 class MemoryStorage(Storage):
     """Keeps everything in this process."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._studies: dict[int, _Study] = {}
-        self._created = 0
+        self._changed = threading.Condition(self._lock)
+        self._studies: dict[str, _Study] = {}
 
     def now(self) -> float:
         """Return the time."""
@@ -72,10 +94,12 @@ class MemoryStorage(Storage):
     def create_study(self, header: StudyHeader) -> StudyHeader:
         """Create a study."""
         with self._lock:
-            if any(study.header.name == header.name for study in self._studies.values()):
-                raise rules.study_exists(header.name)
-            self._created += 1
-            header = replace(header, key=self._created, created=self.now())
+            for study in self._studies.values():
+                if study.header.name == header.name:
+                    if study.header.key == header.key:
+                        return study.header
+                    raise rules.study_exists(header.name)
+            header = replace(header, key=header.key or uuid.uuid4().hex, created=self.now())
             self._studies[header.key] = _Study(header)
             return header
 
@@ -94,167 +118,266 @@ class MemoryStorage(Storage):
 
     def delete_study(self, name: str) -> None:
         """Delete a study."""
-        with self._lock:
+        with self._changed:
             del self._studies[self.find_study(name).key]
+            self._changed.notify_all()
 
     # reading
 
-    def changes(self, study: int, since: int) -> Changes:
+    def changes(self, study: str, since: int) -> Changes:
         """Return changed columns."""
         with self._lock:
             own = self._study(study)
             return Changes(own.revision, [_columns(own, record) for record in own.newer(since)])
 
-    def records(self, study: int, since: int) -> tuple[int, list[TrialRecord]]:
+    def records(self, study: str, since: int) -> tuple[int, list[TrialRecord]]:
         """Return changed records."""
         with self._lock:
             own = self._study(study)
             return own.revision, own.newer(since)
 
-    def record(self, study: int, number: int) -> TrialRecord:
+    def record(self, study: str, number: int) -> TrialRecord:
         """Return one record."""
         with self._lock:
-            own = self._study(study)
-            if not 0 <= number < len(own.trials):
-                raise rules.unknown_trial(own.header.name, number)
-            return own.trials[number]
+            return self._known(self._study(study), TrialKey(number))
 
     # asking
 
-    def begin_ask(self, study: int, count: int, asker: Asker, *, since: int = 0, limit: int | None = None) -> AskTurn:
-        """Expire, claim, take the turn."""
-        with self._lock:
-            own, now = self._study(study), self.now()
+    def begin_ask(
+        self, study: str, tokens: Sequence[str], asker: Asker, *, since: int = 0, limit: int | None = None
+    ) -> AskTurn:
+        """Expire, claim, take the turn or tickets."""
+        with self._changed:
+            own, now = self._study(study), time.monotonic()
             self._lose(own, [number for number, ends in own.leases.items() if ends < now])
-            if limit is not None:
-                count = max(0, min(count, limit - sum(record.state in _SPENT for record in own.trials)))
-            claimed = [own.trials[number] for number in sorted(own.waiting)[:count]]
-            claimed = [
-                own.put(replace(record, state=State.RUNNING, worker=asker.name, started=now)) for record in claimed
-            ]
-            self._set_leases(own, claimed, asker)
-            missing = count - len(claimed)
-            if missing == 0:
-                return AskTurn(claimed)
-            if own.holder not in (None, asker.name) and own.turn_ends >= now:
-                return AskTurn(claimed, missing, holder=own.holder)
-            own.holder, own.turn_ends = asker.name, now + asker.turn
-            return AskTurn(claimed, missing, True, len(own.trials), self.changes(study, since))
+            got = own.under(tokens)
+            left = [token for token in tokens if token not in own.numbers]
+            wanted = left if limit is None else left[: max(0, limit - own.spent)]
+            for number, token in zip(sorted(own.waiting), wanted, strict=False):
+                got.append(self._start(own, own.trials[number], token, asker.name, asker.lease))
+            missing = wanted[len(got) - (len(tokens) - len(left)) :]
+            for token in set(tokens) - set(missing):
+                own.tickets.pop(token, None)
+            if not missing:
+                return AskTurn(got)
+            return self._take_turn(own, missing, asker, now, since, limit, got)
 
-    def renew_turn(self, study: int, asker: Asker) -> bool:
+    def _take_turn(
+        self, own: _Study, missing: Sequence[str], asker: Asker, now: float, since: int, limit: int | None,
+        got: list[TrialRecord],
+    ) -> AskTurn:  # fmt: skip
+        mine = [Ticket(token, asker.name, asker.lease, limit, now + asker.turn) for token in missing]
+        own.tickets = {token: ticket for token, ticket in own.tickets.items() if ticket.ends >= now}
+        holder = own.holder
+        busy = holder is not None and holder.name != asker.name and own.turn_ends >= now
+        waiting = {ticket.asker for ticket in own.tickets.values()} | {asker.name}
+        if busy or own.round.gathering(len(waiting), now) > 0:
+            own.tickets.update((ticket.token, ticket) for ticket in mine)
+            self._changed.notify_all()
+            named = (holder.name, holder.process) if busy and holder is not None else (None, "")
+            return AskTurn(got, len(missing), holder=named[0], process=named[1])
+        serves = rules.served(own.tickets.values(), mine, own.spent)
+        own.holder, own.turn_began, own.turn_ends = asker, now, now + asker.turn
+        changes = self.changes(own.header.key, since)
+        return AskTurn(got, len(missing), True, serves, len(own.trials), changes)
+
+    def wait(self, study: str, tokens: Sequence[str], asker: Asker, seconds: float) -> None:
+        """Wait for a change that may matter to the asker."""
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while (left := deadline - time.monotonic()) > 0:
+                own, now = self._study(study), time.monotonic()
+                if own.waiting or any(token in own.numbers for token in tokens):
+                    return
+                held = own.holder is not None and own.turn_ends >= now
+                next_one = next(iter(own.tickets), tokens[0]) in tokens
+                if not held and (next_one or now > own.round.ended + own.round.took + rules.GRACE):
+                    gathering = own.round.gathering(len({ticket.asker for ticket in own.tickets.values()}), now)
+                    if gathering == 0:
+                        return
+                    left = min(left, gathering)
+                self._changed.wait(min(left, rules.GRACE))
+
+    def renew_turn(self, study: str, asker: Asker) -> bool:
         """Extend the turn."""
         with self._lock:
             own = self._study(study)
-            if own.holder == asker.name:
-                own.turn_ends = self.now() + asker.turn
-            return own.holder == asker.name
+            held = own.holder is not None and own.holder.name == asker.name
+            if held:
+                own.turn_ends = time.monotonic() + asker.turn
+            return held
 
-    def end_turn(self, study: int, holder: str) -> None:
+    def end_turn(self, study: str, holder: str) -> None:
         """End a turn."""
-        with self._lock:
+        with self._changed:
             own = self._study(study)
-            if own.holder == holder:
-                own.holder = None
+            if own.holder is not None and own.holder.name == holder:
+                own.holder, own.round = None, Round(0, time.monotonic())
+                self._changed.notify_all()
 
-    def finish_ask(self, study: int, rows: Sequence[bytes], asker: Asker) -> list[TrialRecord] | None:
+    def finish_ask(
+        self, study: str, turn: AskTurn, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
+    ) -> list[TrialRecord] | None:
         """Insert suggestions and end the turn."""
-        with self._lock:
-            own, now = self._study(study), self.now()
-            if own.holder != asker.name:
-                return None
+        with self._changed:
+            own, now = self._study(study), time.monotonic()
+            if own.holder is None or own.holder.name != asker.name:
+                return own.under(tokens) or None
             own.holder = None
-            inserted = [
-                own.put(TrialRecord(len(own.trials), State.RUNNING, row, worker=asker.name, created=now, started=now))
-                for row in rows
-            ]
-            self._set_leases(own, inserted, asker)
-            return inserted
+            mine = set(tokens)
+            live = [token for token in turn.serves if token in mine or token in own.tickets]
+            names = set()
+            for token, row in zip(live, rows, strict=False):
+                ticket = own.tickets.pop(token, Ticket(token, asker.name, asker.lease, None, 0.0))
+                new = TrialRecord(len(own.trials), State.WAITING, row, created=self.now())
+                self._start(own, new, token, ticket.asker, ticket.lease)
+                names.add(ticket.asker)
+            own.round = Round(len(names), now, now - own.turn_began)
+            self._changed.notify_all()
+            return own.under(tokens)
 
-    def enqueue(self, study: int, rows: Sequence[bytes], attributes: Mapping[str, Any]) -> list[int]:
+    def withdraw(self, study: str, tokens: Sequence[str], asker: Asker) -> None:
+        """Undo an ask."""
+        with self._changed:
+            own = self._study(study)
+            self.end_turn(study, asker.name)
+            for token in tokens:
+                own.tickets.pop(token, None)
+            self.release(study, [TrialKey(record.number, record.token) for record in own.under(tokens)])
+            self._changed.notify_all()
+
+    def enqueue(
+        self, study: str, rows: Sequence[bytes], attributes: Mapping[str, Any], *, tokens: Sequence[str] | None = None
+    ) -> list[int]:
         """Insert waiting trials."""
         rules.attributes_json(attributes)
-        with self._lock:
-            own, now = self._study(study), self.now()
-            return [
-                own.put(
-                    TrialRecord(len(own.trials), State.WAITING, row, created=now, attributes=dict(attributes))
-                ).number
-                for row in rows
-            ]
+        new = [TrialRecord(-1, State.WAITING, row, attributes=dict(attributes)) for row in rows]
+        return self._insert(study, new, tokens)
 
-    def add(self, study: int, trials: Iterable[tuple[bytes, Outcome, Mapping[str, Any]]]) -> list[int]:
+    def add(
+        self,
+        study: str,
+        trials: Iterable[tuple[bytes, Outcome, Mapping[str, Any]]],
+        *,
+        tokens: Sequence[str] | None = None,
+    ) -> list[int]:
         """Insert finished trials."""
-        trials = [(row, outcome, dict(attributes)) for row, outcome, attributes in trials]
-        for _, _, attributes in trials:
-            rules.attributes_json(attributes)
-        with self._lock:
-            own, now = self._study(study), self.now()
-            return [
-                own.put(
-                    TrialRecord(len(own.trials), outcome.state, row, outcome, created=now, finished=now,
-                                attributes=attributes)
-                ).number
-                for row, outcome, attributes in trials
-            ]  # fmt: skip
+        now = self.now()
+        new = [
+            TrialRecord(-1, outcome.state, row, outcome, finished=now, attributes=dict(attributes))
+            for row, outcome, attributes in trials
+        ]
+        for record in new:
+            rules.attributes_json(record.attributes)
+        return self._insert(study, new, tokens)
+
+    def _insert(self, study: str, records: list[TrialRecord], tokens: Sequence[str] | None) -> list[int]:
+        drawn = rules.tokens_for(len(records), tokens)
+        with self._changed:
+            own = self._study(study)
+            known = own.under(drawn)
+            if not known:
+                known = [
+                    own.put(replace(record, number=len(own.trials), created=self.now(), token=token))
+                    for record, token in zip(records, drawn, strict=True)
+                ]
+            self._changed.notify_all()
+            return [record.number for record in known]
 
     # finishing
 
-    def tell(self, study: int, number: int, outcome: Outcome, attributes: Mapping[str, Any]) -> TrialRecord:
+    def tell(
+        self, study: str, trial: TrialKey, outcome: Outcome, attributes: Mapping[str, Any], *, row: bytes | None = None
+    ) -> TrialRecord:
         """Record a result."""
         rules.attributes_json(attributes)
         with self._lock:
-            own, record = self._study(study), self.record(study, number)
+            own = self._study(study)
+            record = own.find(trial)
+            if record is None and trial.token is not None and row is not None:
+                numbers = self.add(study, [(row, outcome, attributes)], tokens=[trial.token])
+                return own.trials[numbers[0]]
+            record = self._known(own, trial)
             if not rules.is_news(record, outcome):
                 return record
             if record.state is State.LOST:
-                retries = [other for other in own.trials if other.retry_of == number]
-                for retry in retries:
-                    if retry.state is State.WAITING:
+                for retry in [own.trials[number] for number in own.waiting]:
+                    if retry.retry_of == record.number:
                         own.put(replace(retry, state=State.CANCELLED, finished=self.now()))
             merged = {**record.attributes, **attributes}
             return own.put(
                 replace(record, state=outcome.state, outcome=outcome, finished=self.now(), attributes=merged)
             )
 
-    def heartbeat(self, study: int, numbers: Sequence[int], lease: float) -> None:
+    def heartbeat(self, study: str, tokens: Sequence[str], lease: float) -> None:
         """Extend leases."""
         with self._lock:
-            own = self._study(study)
-            own.leases.update((number, self.now() + lease) for number in numbers if number in own.leases)
+            own, ends = self._study(study), time.monotonic() + lease
+            own.leases.update((record.number, ends) for record in own.under(tokens) if record.number in own.leases)
 
-    def release(self, study: int, numbers: Sequence[int]) -> None:
+    def release(self, study: str, trials: Sequence[TrialKey]) -> None:
         """Give trials back."""
-        with self._lock:
+        with self._changed:
             own = self._study(study)
-            running = [number for number in numbers if own.trials[number].state is State.RUNNING]
-            self._lose(own, running, retries_too=True)
+            found = [record for trial in trials if (record := own.find(trial)) is not None]
+            self._lose(own, [record.number for record in found if record.state is State.RUNNING], given_back=True)
+            self._changed.notify_all()
 
-    def cancel(self, study: int, numbers: Sequence[int]) -> None:
+    def cancel(self, study: str, trials: Sequence[TrialKey]) -> None:
         """Cancel trials."""
         with self._lock:
-            own, records = self._study(study), [self.record(study, number) for number in numbers]
-            for record in records:
+            own = self._study(study)
+            records = [self._known(own, trial) for trial in trials]
+            left = [record for record in records if record.state is not State.CANCELLED]
+            for record in left:
                 rules.require_transition(record.number, record.state, State.CANCELLED)
-            for record in records:
+            for record in left:
                 own.put(replace(record, state=State.CANCELLED, finished=self.now()))
 
-    def _study(self, key: int) -> _Study:
+    # states of strategies
+
+    def load_state(self, study: str, name: str) -> bytes | None:
+        """Return a state."""
+        with self._lock:
+            return self._study(study).states.get(name)
+
+    def save_state(self, study: str, name: str, state: bytes) -> None:
+        """Keep a state."""
+        with self._lock:
+            states = self._study(study).states
+            states[name] = state
+            states.move_to_end(name)
+            while len(states) > rules.KEPT_STATES:
+                states.popitem(last=False)
+
+    def _study(self, key: str) -> _Study:
         if key not in self._studies:
-            raise rules.study_not_found(f"#{key}", [])
+            raise rules.study_deleted()
         return self._studies[key]
 
-    def _lose(self, own: _Study, numbers: list[int], *, retries_too: bool = False) -> None:
-        for number in sorted(numbers):
-            record = own.put(replace(own.trials[number], state=State.LOST, finished=self.now()))
-            if retries_too or record.retry_of is None:
-                own.put(
-                    TrialRecord(len(own.trials), State.WAITING, record.row, created=self.now(), retry_of=number,
-                                attributes=record.attributes)
-                )  # fmt: skip
+    def _known(self, own: _Study, trial: TrialKey) -> TrialRecord:
+        record = own.find(trial)
+        if record is None:
+            raise rules.unknown_trial(own.header.name, trial)
+        return record
 
-    def _set_leases(self, own: _Study, records: list[TrialRecord], asker: Asker) -> None:
-        if asker.lease is not None:
-            own.leases.update((record.number, self.now() + asker.lease) for record in records)
+    def _start(self, own: _Study, record: TrialRecord, token: str, name: str, lease: float | None) -> TrialRecord:
+        started = own.put(replace(record, state=State.RUNNING, worker=name, started=self.now(), token=token))
+        if lease is not None:
+            own.leases[started.number] = time.monotonic() + lease
+        return started
+
+    def _lose(self, own: _Study, numbers: list[int], *, given_back: bool = False) -> None:
+        for number in sorted(numbers):
+            record, now = own.trials[number], self.now()
+            if record.retry_of is not None and not given_back:
+                own.put(replace(record, state=State.FAILED, outcome=rules.ENDED_TWICE, finished=now))
+                continue
+            own.put(replace(record, state=State.LOST, finished=now))
+            own.put(
+                TrialRecord(len(own.trials), State.WAITING, record.row, created=now, retry_of=number,
+                            attributes=record.attributes)
+            )  # fmt: skip
 
 
 def _columns(own: _Study, record: TrialRecord) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterable
 
 from sonde.errors import SondeError
 from sonde.storage import Asker, Storage
@@ -18,32 +19,32 @@ _log = logging.getLogger(__name__)
 class Heartbeat:
     """Renews every third of the shortest claim."""
 
-    def __init__(self, storage: Storage, study: int, asker: Asker) -> None:
+    def __init__(self, storage: Storage, study: str, asker: Asker) -> None:
         self._storage, self._study, self._asker = storage, study, asker
         self._interval = min(asker.turn, asker.lease or asker.turn) / 3
         self._condition = threading.Condition()
-        self._numbers: set[int] = set()
+        self._tokens: set[str] = set()
         self._suggesting = False
         self._stopped = False
         self._thread: threading.Thread | None = None
 
-    def hold(self, numbers: list[int]) -> None:
-        """Keep the leases of these trials."""
+    def hold(self, tokens: Iterable[str | None]) -> None:
+        """Keep the leases of the trials with these tokens."""
         if self._asker.lease is not None:
             with self._condition:
-                self._numbers.update(numbers)
+                self._tokens.update(token for token in tokens if token is not None)
                 self._start()
 
-    def drop(self, number: int) -> None:
+    def drop(self, token: str | None) -> None:
         """Stop keeping a lease."""
         with self._condition:
-            self._numbers.discard(number)
+            self._tokens.discard(token or "")
 
     def stop(self) -> None:
         """Let go of everything; the thread ends."""
         with self._condition:
             self._stopped = True
-            self._numbers.clear()
+            self._tokens.clear()
             self._condition.notify_all()
 
     def __enter__(self) -> None:
@@ -67,17 +68,17 @@ class Heartbeat:
         while True:
             with self._condition:
                 self._condition.wait_for(lambda: self._stopped, self._interval)
-                numbers, suggesting = sorted(self._numbers), self._suggesting
-                if self._stopped or (not numbers and not suggesting):
+                tokens, suggesting = sorted(self._tokens), self._suggesting
+                if self._stopped or (not tokens and not suggesting):
                     self._thread = None
                     return
             try:
-                self._beat(numbers, suggesting)
+                self._beat(tokens, suggesting)
             except SondeError as error:
                 _log.warning("could not renew leases, will try again: %s", error)
 
-    def _beat(self, numbers: list[int], suggesting: bool) -> None:
-        if numbers and self._asker.lease is not None:
-            self._storage.heartbeat(self._study, numbers, self._asker.lease)
+    def _beat(self, tokens: list[str], suggesting: bool) -> None:
+        if tokens and self._asker.lease is not None:
+            self._storage.heartbeat(self._study, tokens, self._asker.lease)
         if suggesting:
             self._storage.renew_turn(self._study, self._asker)

@@ -60,7 +60,7 @@ class Run:
     callbacks: Sequence[Callable[[Study, Trial], Any]]
     catch: tuple[type[BaseException], ...]
     progress: Progress
-    flying: dict[int, tuple[Trial, Future]] = field(default_factory=dict)
+    flying: dict[str | int, tuple[Trial, Future]] = field(default_factory=dict)
     asked: int = 0
     done: int = 0
     failed: int = 0
@@ -83,7 +83,7 @@ class Run:
             return False
         with deferred_interrupts():
             trials = self.study._ask(wanted, limit=self.limits.total_trials)
-            self.flying.update((trial.number, (trial, NotStarted())) for trial in trials)
+            self.flying.update((_id(trial), (trial, NotStarted())) for trial in trials)
         self.finished = len(trials) < wanted  # the space or the common budget is used up
         self.asked += len(trials)
         for trial in trials:
@@ -97,7 +97,7 @@ class Run:
     def start(self, trial: Trial) -> None:
         """Submit one trial."""
         future = self.executor.submit(self.task, trial)
-        self.flying[trial.number] = (trial, future)
+        self.flying[_id(trial)] = (trial, future)
         if hasattr(future, "add_done_callback"):
             future.add_done_callback(lambda _: self.landed.set())
 
@@ -131,10 +131,10 @@ class Run:
         """Tell one result; None if somebody else told or cancelled the trial."""
         told = None
         try:
-            told = self.study._tell(trial.number, outcome, _sendable(report.attributes, trial))
+            told = self.study._tell(trial, outcome, _sendable(report.attributes, trial))
         except TrialError as error:
             warnings.warn(f"the result of trial {trial.number} was not recorded: {error}", stacklevel=2)
-        del self.flying[trial.number]  # not before: what a broken database did not take is tried again at the end
+        del self.flying[_id(trial)]  # not before: what a broken database did not take is tried again at the end
         return told
 
     def outcome(self, report: Report) -> Outcome:
@@ -166,7 +166,7 @@ class Run:
             if report is None:
                 running.append(trial)
             else:
-                self.study._tell(trial.number, self.outcome(report), _sendable(report.attributes, trial))
+                self.study._tell(trial, self.outcome(report), _sendable(report.attributes, trial))
         if running:
             self.study.release(running)
 
@@ -205,6 +205,11 @@ def run_loop(
             run.abandon()
             if own is not None:
                 own.shutdown()
+
+
+def _id(trial: Trial) -> str | int:
+    """Return what tells a trial from all others: after a crash of the database two may have the same number."""
+    return trial.token or trial.number
 
 
 def _own_executor(workers: int) -> Inline | Processes:

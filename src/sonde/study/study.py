@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from sonde.errors import NoResult, OptionError, SpaceExhausted
+from sonde.errors import NoResult, OptionError, SpaceExhausted, UnknownTrial
 from sonde.execution import Executor
 from sonde.sampling import Key
 from sonde.space import Space
@@ -23,7 +24,8 @@ from sonde.study.heartbeat import Heartbeat
 from sonde.study.loop import run_loop
 from sonde.study.predicting import Diagnosis, Prediction
 from sonde.study.resuming import create_or_find
-from sonde.trials import Evaluation, History, Outcome, State, Trial
+from sonde.study.states import StoredStates
+from sonde.trials import Evaluation, History, Outcome, State, Trial, TrialKey, TrialRecord
 from sonde.trials.outcome import one_line
 from sonde.trials.trial import pack_row, to_trial
 
@@ -101,20 +103,27 @@ class Study:
         self._header = header
         lease = checks.seconds(lease, "lease")
         # A study in memory dies with its process: there is nobody to take over its trials.
-        self._asker = asking.new_asker(None if storage.url is None else lease)
-        self._heartbeat = Heartbeat(storage, header.key, self._asker)
+        self._lease = None if storage.url is None else lease
         self._history = History(space, 1.0 if header.direction == "minimize" else -1.0)
+        self._history.cache = StoredStates(storage, header.key)
         self._trials: list[Trial] = []
         self._trials_revision = 0
-        self._lock = threading.RLock()
         self._stopping = False
+        self._become_an_asker()
+        _studies.add(self)
+
+    def _become_an_asker(self) -> None:
+        """Take a name of our own, with nothing in hand: when opened, and again in a forked child."""
+        self._lock = threading.RLock()
+        self._asker = asking.new_asker(self._lease)
+        self._heartbeat = Heartbeat(self.storage, self._header.key, self._asker)
         weakref.finalize(self, self._heartbeat.stop)
 
     def __getstate__(self) -> dict[str, Any]:
         if self.storage.url is None:
             raise OptionError("a study in memory cannot be sent to another process; give it a storage")
         return {"storage": self.storage, "header": self._header, "space": self.space, "strategy": self._strategy,
-                "lease": self._asker.lease}  # fmt: skip
+                "lease": self._lease}  # fmt: skip
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._strategy = state["strategy"]
@@ -176,7 +185,7 @@ class Study:
                 since=lambda: self._history.revision, limit=limit,
             )  # fmt: skip
             if asker is None:
-                self._heartbeat.hold([record.number for record in records])
+                self._heartbeat.hold(record.token for record in records)
             return [to_trial(record, self.space) for record in records]
 
     def _suggest(self, turn: AskTurn) -> list[bytes]:
@@ -184,7 +193,7 @@ class Study:
             self._history.update(turn.changes)
         with self._heartbeat:
             key = Key(self.seed, turn.next_number)
-            rows = self._strategy.suggest(self.space, self._history, turn.missing, key)
+            rows = self._strategy.suggest(self.space, self._history, len(turn.serves), key)
         return [pack_row(row) for row in rows]
 
     def enqueue(self, params: Mapping[str, Any], *, attributes: Mapping[str, Any] | None = None) -> int:
@@ -194,9 +203,9 @@ class Study:
 
     def cancel(self, trial: Trial | int) -> None:
         """Cancel a waiting or running trial."""
-        number = _number(trial)
-        self._heartbeat.drop(number)
-        self.storage.cancel(self._header.key, [number])
+        key = _key(trial)
+        self._heartbeat.drop(key.token)
+        self.storage.cancel(self._header.key, [key])
 
     # telling
 
@@ -223,12 +232,29 @@ class Study:
             self.space, value, failed, {name: told for name, told in extras.items() if told is not None}
         )
         told = checks.attributes(attributes) or (trial.attributes if isinstance(trial, Trial) else {})
-        return self._tell(_number(trial), outcome, told)
+        return self._tell(trial, outcome, told)
 
-    def _tell(self, number: int, outcome: Outcome, attributes: Mapping[str, Any]) -> Trial:
-        record = self.storage.tell(self._header.key, number, outcome, attributes)
-        self._heartbeat.drop(number)
+    def _tell(self, trial: Trial | int, outcome: Outcome, attributes: Mapping[str, Any]) -> Trial:
+        key = _key(trial)
+        try:
+            record = self.storage.tell(self._header.key, key, outcome, attributes)
+        except UnknownTrial:
+            if not isinstance(trial, Trial) or trial.token is None:
+                raise
+            record = self._tell_forgotten(trial, outcome, attributes)
+        self._heartbeat.drop(key.token)
         return to_trial(record, self.space)
+
+    def _tell_forgotten(self, trial: Trial, outcome: Outcome, attributes: Mapping[str, Any]) -> TrialRecord:
+        """Store the result of a trial whose ask was lost in a crash of the database as a trial of its own."""
+        row = pack_row(self.space.codec.row(trial.params))
+        record = self.storage.tell(self._header.key, _key(trial), outcome, attributes, row=row)
+        warnings.warn(
+            f"the database does not know trial {trial.number} of this process: it crashed after that trial was asked "
+            f"for. Its configuration and its result are stored as trial {record.number}",
+            stacklevel=4,
+        )
+        return record
 
     def add_trials(self, trials: Iterable[Mapping[str, Any]]) -> list[int]:
         """Add results from elsewhere, any number at once, all or none; return their numbers.
@@ -373,10 +399,30 @@ class Study:
 
     def release(self, trials: Trial | int | Sequence[Trial | int]) -> None:
         """Give running trials, or one, back to the queue, for another process or a later run."""
-        numbers = [_number(trial) for trial in (trials if isinstance(trials, Sequence) else [trials])]
-        for number in numbers:
-            self._heartbeat.drop(number)
-        self.storage.release(self._header.key, numbers)
+        keys = [_key(trial) for trial in (trials if isinstance(trials, Sequence) else [trials])]
+        for key in keys:
+            self._heartbeat.drop(key.token)
+        self.storage.release(self._header.key, keys)
+
+
+_studies: weakref.WeakSet[Study] = weakref.WeakSet()
+
+
+def _renew_askers() -> None:
+    """In a forked child: its trials are its own, and its parent's are not."""
+    for study in list(_studies):
+        study._become_an_asker()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_askers)
+
+
+def _key(trial: Trial | int) -> TrialKey:
+    """Return which trial is meant: by its token where we have it, by its number where a person gave that."""
+    if isinstance(trial, Trial):
+        return TrialKey(trial.number, trial.token)
+    return TrialKey(_number(trial))
 
 
 def _number(trial: Trial | int) -> int:

@@ -8,6 +8,17 @@ from sonde.trials.evaluation import Evaluation
 from sonde.trials.history import Changes, History
 from sonde.trials.outcome import Outcome, failure, judge
 from sonde.trials.state import State
-from sonde.trials.trial import Trial, TrialRecord
+from sonde.trials.trial import Trial, TrialKey, TrialRecord
 
-__all__ = ["Changes", "Evaluation", "History", "Outcome", "State", "Trial", "TrialRecord", "failure", "judge"]
+__all__ = [
+    "Changes",
+    "Evaluation",
+    "History",
+    "Outcome",
+    "State",
+    "Trial",
+    "TrialKey",
+    "TrialRecord",
+    "failure",
+    "judge",
+]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sonde.space import Space
 from sonde.trials.outcome import unpack_gradient, unpack_hessian
 from sonde.trials.state import State
+from sonde.trials.trial import unpack_row
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -114,6 +115,10 @@ class History:
         numbers, states, revisions, rows, values, noise, gradients, hessians, constraints = zip(
             *changes.rows, strict=True
         )
+        width = 8 * len(self.space)
+        for number, row in zip(numbers, rows, strict=True):
+            if len(row) != width:
+                unpack_row(row, number, len(self.space))  # raises what is wrong
         index = np.array(numbers)
         codes = np.array([_CODE[state] for state in states], dtype=float)
         self._rows.put(index, np.frombuffer(b"".join(rows), dtype="<f8").reshape(len(index), -1))

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from sonde.errors import StorageError
 from sonde.space import Space
 from sonde.trials.outcome import Outcome, unpack_gradient, unpack_hessian
 from sonde.trials.state import State
+
+
+class TrialKey(NamedTuple):
+    """Which trial is meant. The token was drawn when it was asked for; without one, it is the trial of that number."""
+
+    number: int
+    token: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,7 @@ class TrialRecord:
     finished: float | None = None
     retry_of: int | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    token: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +63,9 @@ class Trial(Mapping[str, Any]):
     retry_of: int | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
     floats: frozenset[str] | None = field(default=None, repr=False)  # which parameters of the space are Float, if known
+    token: str | None = field(
+        default=None, repr=False
+    )  # drawn when it was asked for: which trial this is, whatever its number
 
     @property
     def duration(self) -> float | None:
@@ -88,12 +100,22 @@ def pack_row(row: Any) -> bytes:
     return np.asarray(row, dtype="<f8").tobytes()
 
 
+def unpack_row(packed: bytes, number: int, size: int) -> Any:
+    """Return a stored row of numbers; raise ``StorageError`` where it is not one number for each parameter."""
+    if len(packed) != 8 * size:
+        raise StorageError(
+            f"trial {number} is damaged in the database: it has {len(packed)} bytes of parameters, not {8 * size}; "
+            "restore the database from a copy, or delete that row"
+        )
+    return np.frombuffer(packed, dtype="<f8")
+
+
 def to_trial(record: TrialRecord, space: Space) -> Trial:
     """Return the user's view of a record."""
     outcome = record.outcome or Outcome(record.state)
     return Trial(
         number=record.number,
-        params=space.codec.configuration(np.frombuffer(record.row, dtype="<f8")),
+        params=space.codec.configuration(unpack_row(record.row, record.number, len(space))),
         state=record.state,
         value=outcome.value,
         gradient=_named_gradient(outcome.gradient, space),
@@ -108,6 +130,7 @@ def to_trial(record: TrialRecord, space: Space) -> Trial:
         retry_of=record.retry_of,
         attributes=dict(record.attributes),
         floats=space.floats,
+        token=None if record.state is State.WAITING else record.token,  # it gets one of its own when it is asked for
     )
 
 
@@ -130,4 +153,7 @@ def _named_hessian(packed: bytes | None, space: Space) -> dict[str, dict[str, fl
 
 
 def _moment(seconds: float | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):  # a clock gone wild when it was stored
+        return None

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import secrets
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from sonde.storage import rules
 from sonde.storage.port import StudyHeader, StudySummary
-from sonde.storage.sql.tables import studies, trials
+from sonde.storage.sql.tables import states, studies, tickets, trials
 from sonde.trials import State
 
 HEADER = (studies.c.name, studies.c.space, studies.c.direction, studies.c.seed, studies.c.strategy, studies.c.created,
-          studies.c.id)  # fmt: skip
+          studies.c.uuid)  # fmt: skip
+
+_ID_BITS = 52  # ids are drawn, so that none is ever used twice
 
 _completed = trials.c.state == State.COMPLETED.value
 COUNTS = sa.select(trials.c.study_id, trials.c.state, sa.func.count()).group_by(trials.c.study_id, trials.c.state)
@@ -27,17 +30,22 @@ CONSTRAINED = sa.select(trials.c.study_id, trials.c.value, trials.c.constraints)
 )
 
 
-def create(connection: sa.Connection, header: StudyHeader) -> int:
-    """Insert a study and return its key."""
-    if connection.execute(sa.select(studies.c.id).where(studies.c.name == header.name)).scalar() is not None:
+def create(connection: sa.Connection, header: StudyHeader) -> StudyHeader:
+    """Insert a study, once."""
+    found = connection.execute(sa.select(*HEADER).where(studies.c.name == header.name)).one_or_none()
+    if found is not None:
+        if found.uuid == header.key:  # the reply to a first try was lost
+            return StudyHeader(*found)
         raise rules.study_exists(header.name)
-    values = {"name": header.name, "space": header.space, "direction": header.direction, "seed": header.seed,
-              "strategy": header.strategy, "created": header.created, "revision": 0, "next_number": 0}  # fmt: skip
+    values = {"id": secrets.randbits(_ID_BITS), "uuid": header.key, "name": header.name, "space": header.space,
+              "direction": header.direction, "seed": header.seed, "strategy": header.strategy,
+              "created": header.created, "revision": 0, "next_number": 0}  # fmt: skip
     try:
         with connection.begin_nested():
-            return int(connection.execute(sa.insert(studies).returning(studies.c.id), values).scalar_one())
+            connection.execute(sa.insert(studies), values)
     except IntegrityError:  # another process was quicker
         raise rules.study_exists(header.name) from None
+    return header
 
 
 def find(connection: sa.Connection, name: str) -> StudyHeader:
@@ -51,23 +59,33 @@ def find(connection: sa.Connection, name: str) -> StudyHeader:
 
 def summaries(connection: sa.Connection) -> list[StudySummary]:
     """Return all studies, with counts and best values."""
+    ids = dict(connection.execute(sa.select(studies.c.uuid, studies.c.id)).all())
     counts: dict[int, dict[State, int]] = {}
     for study, state, number in connection.execute(COUNTS):
-        counts.setdefault(study, {})[State(state)] = number
+        if state in list(State):
+            counts.setdefault(study, {})[State(state)] = number
     values = {study: [low, high] for study, low, high in connection.execute(EXTREMES)}
     for study, value, levels in connection.execute(CONSTRAINED):
-        if max(json.loads(levels).values(), default=0) <= 0:
+        if _feasible(levels):
             values.setdefault(study, []).append(value)
     best = {"minimize": min, "maximize": max}
     headers = [StudyHeader(*row) for row in connection.execute(sa.select(*HEADER).order_by(studies.c.name))]
     return [
-        StudySummary(own, counts.get(own.key, {}), best[own.direction](values.get(own.key, []), default=None))
+        StudySummary(own, counts.get(ids[own.key], {}), best[own.direction](values.get(ids[own.key], []), default=None))
         for own in headers
     ]
 
 
-def delete(connection: sa.Connection, name: str) -> None:
-    """Delete a study and its trials."""
-    key = find(connection, name).key
-    connection.execute(sa.delete(trials).where(trials.c.study_id == key))
-    connection.execute(sa.delete(studies).where(studies.c.id == key))
+def _feasible(levels: str) -> bool:
+    try:
+        return bool(max(json.loads(levels).values(), default=0) <= 0)
+    except (AttributeError, TypeError, ValueError, RecursionError):  # damaged: whoever opens the study hears of it
+        return False
+
+
+def delete(connection: sa.Connection, key: str) -> None:
+    """Delete a study with everything that belongs to it; nothing where that is done already."""
+    own = connection.execute(sa.select(studies.c.id).where(studies.c.uuid == key)).scalar()
+    for table in (trials, tickets, states):
+        connection.execute(sa.delete(table).where(table.c.study_id == own))
+    connection.execute(sa.delete(studies).where(studies.c.id == own))

@@ -7,7 +7,7 @@ journal            WAL: readers never block writers            its own
 write transaction  BEGIN IMMEDIATE: one writer, others wait     locks the study's row
 durable write      synchronous=FULL: fsync at commit           synchronous_commit on
 other write        synchronous=NORMAL: no fsync                synchronous_commit off
-clock              this machine's                              the server's
+clock              since the boot, see ``clock``               the server's
 =================  ==========================================  ===========================================
 
 What passes by itself (a lock, a restarting server, too many clients) is tried again for ``PATIENCE`` seconds before the
@@ -22,21 +22,24 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
-from sonde.errors import MissingExtra, OptionError, StorageError
+from sonde.errors import StorageError
+from sonde.storage.sql import urls
+from sonde.storage.sql.clock import BootClock, server_clock
 
 PATIENCE = 60.0
-SCHEMA_VERSION = "0001"
+SCHEMA_VERSION = "0002"
+OLDER_VERSIONS = ("0001",)
 _VERSION = sa.table("sonde_version", sa.column("version_num"))
 _ADVISORY_LOCK = 0x50DE  # any number of our own
 # What a PostgreSQL that is busy or restarting says to whoever connects (there is no error code yet then).
-_BUSY_SERVER = ("too many clients", "connection slots", "starting up", "shutting down", "recovery mode")
+_BUSY_SERVER = ("too many clients", "connection slots", "starting up", "shutting down", "recovery mode",
+                "not yet accepting connections", "not accepting connections")  # fmt: skip
 _REMEDIES = {  # by what a driver says
     "not a database": "the file belongs to another program; choose another one",
     "unable to open": "check that the path is a file, not a folder, and that you may read and write it",
@@ -54,7 +57,7 @@ class Database:
     """An engine with the two kinds of transaction the storage needs."""
 
     def __init__(self, url: str) -> None:
-        self._url = _checked(url)
+        self._url = urls.parse(url)
         self.sqlite = self._url.get_backend_name() == "sqlite"
         self._engine = self._create_engine()
         self._loose = self._engine.execution_options(sonde_write="loose")
@@ -62,12 +65,20 @@ class Database:
         _engines.add(self._engine)
         weakref.finalize(self, self._engine.dispose)
         self._answered = False  # whether the database has ever been reached
+        self._file: tuple[int, int] | None = None  # SQLite's file, once it is known to be ours
+        self._boot_clock = BootClock()
         self._migrate()
-        self._clock_offset = 0.0 if self.sqlite else self._measure_clock_offset()
+        self._file = self._file_at_path()
 
     def now(self) -> float:
-        """Return the time by the database's clock."""
-        return time.time() + self._clock_offset
+        """Return the time for people: this machine's, or the server's."""
+        return time.time() if self.sqlite else self.read(self.clock)
+
+    def clock(self, connection: sa.Connection, server: float | None = None) -> float:
+        """Return the time by which leases are told; ``server`` is the server's where a statement has returned it."""
+        if self.sqlite:
+            return self._boot_clock.now(connection)
+        return float(connection.execute(sa.select(server_clock())).scalar_one()) if server is None else server
 
     def read(self, work: Callable[[sa.Connection], T]) -> T:
         """Run ``work`` in a read-only transaction: one consistent view."""
@@ -75,7 +86,13 @@ class Database:
 
     def write(self, work: Callable[[sa.Connection], T], *, durable: bool) -> T:
         """Run ``work`` in a write transaction; it may be run again from the start."""
-        return self._patiently(self._durable if durable else self._loose, work)
+        done = self._patiently(self._durable if durable else self._loose, work)
+        self._check_file()
+        return done
+
+    def raw_connection(self) -> Any:
+        """Return a connection outside transactions, for those who wait; it goes back to the pool by ``close``."""
+        return self._engine.connect().execution_options(isolation_level="AUTOCOMMIT", sonde_write="outside")
 
     def close(self) -> None:
         """Close the connections."""
@@ -91,13 +108,13 @@ class Database:
             except DBAPIError as error:
                 if not (_passing(error) or (self._answered and _unreachable(error))):
                     raise StorageError(
-                        f"the database {self._shown} refused: {_reason(error)}{_remedy(error)}"
-                    ) from error
+                        f"the database {self._shown} refused: {self._reason(error)}{_remedy(error)}"
+                    ) from None
                 if time.monotonic() > deadline:
                     raise StorageError(
-                        f"the database {self._shown} could not be used for {PATIENCE:.0f} s: {_reason(error)}; "
+                        f"the database {self._shown} could not be used for {PATIENCE:.0f} s: {self._reason(error)}; "
                         "check that it is running and that no other program holds a lock on it"
-                    ) from error
+                    ) from None
             time.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(2 * pause, 1.0)
 
@@ -113,8 +130,24 @@ class Database:
                     f"the folder {str(folder)!r} for the database {path!r} does not exist; create it first"
                 )
         engine = sa.create_engine(self._url, connect_args={"timeout": PATIENCE}, pool_size=2, max_overflow=8)
+        sa.event.listen(engine, "do_connect", lambda *_: self._check_file())  # else SQLite would make a new, empty one
         sa.event.listen(engine, "connect", _prepare_sqlite)
         return _with_write_modes(engine)
+
+    def _file_at_path(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(str(self._url.database)) if self.sqlite else None
+        except OSError:
+            return None
+        return None if found is None else (found.st_dev, found.st_ino)
+
+    def _check_file(self) -> None:
+        """Raise where the file is no longer the one that is written to: what is told there would be gone with us."""
+        if self._file is not None and self._file_at_path() != self._file:
+            raise StorageError(
+                f"the database {self._shown} was deleted, moved or replaced while it was in use; nothing told from now "
+                "on would be kept. Put the file back where it was, or save what this process knows: study.export(...)"
+            )
 
     # migrations
 
@@ -133,7 +166,12 @@ class Database:
         version = _version(connection)
         if version == SCHEMA_VERSION:
             return
-        if version is not None and version > SCHEMA_VERSION:
+        if version is not None and version not in OLDER_VERSIONS and not _newer(version):
+            raise StorageError(
+                f"the database {self._shown} has schema {version!r}, which no Sonde has written; it is damaged, or "
+                "another program's: restore it from a copy, or use another database"
+            )
+        if version is not None and _newer(version):
             raise StorageError(
                 f"the database {self._shown} has schema {version}, written by a newer Sonde than this one "
                 f"(schema {SCHEMA_VERSION}); upgrade with: pip install --upgrade sonde"
@@ -163,27 +201,17 @@ class Database:
             except (sqlite3.DatabaseError, DBAPIError) as error:
                 raise StorageError(f"{self._shown} is not a SQLite database: {error}") from error
 
-    def _measure_clock_offset(self) -> float:
-        clock = sa.select(sa.extract("epoch", sa.func.clock_timestamp()))
-        return float(self.read(lambda connection: connection.execute(clock).scalar_one())) - time.time()
-
     @property
     def _shown(self) -> str:
-        return self._url.render_as_string(hide_password=True)
+        return urls.shown(self._url)
+
+    def _reason(self, error: DBAPIError) -> str:
+        said = str(error.orig).strip()
+        return urls.scrubbed(said.splitlines()[0] if said else type(error.orig).__name__, self._url)
 
 
-def _checked(url: str) -> sa.URL:
-    try:
-        parsed = sa.make_url(url)
-    except (ArgumentError, ValueError) as error:
-        raise OptionError(f"storage {url!r} is not a database URL: {error}") from None
-    if parsed.get_backend_name() == "postgresql" and find_spec("psycopg") is None:
-        raise MissingExtra("psycopg", "postgres")
-    if parsed.get_backend_name() == "sqlite" and parsed.host:
-        raise OptionError(f"a SQLite URL has three slashes before the path, four before an absolute one; got {url!r}")
-    if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
-        raise OptionError("sqlite:///:memory: lives in one connection only; use storage=None for a study in memory")
-    return parsed
+def _newer(version: str) -> bool:
+    return version.isdigit() and version > SCHEMA_VERSION
 
 
 def _version(connection: sa.Connection) -> str | None:
@@ -204,6 +232,8 @@ def _with_write_modes(engine: sa.Engine) -> sa.Engine:
 
 def _begin_sqlite(connection: sa.Connection) -> None:
     mode = connection.get_execution_options().get("sonde_write")
+    if mode == "outside":
+        return
     execute = connection.connection.driver_connection.execute  # type: ignore[union-attr]
     if mode is not None:
         execute(f"PRAGMA synchronous={'FULL' if mode == 'durable' else 'NORMAL'}")
@@ -233,10 +263,6 @@ def _unreachable(error: DBAPIError) -> bool:
 def _remedy(error: DBAPIError) -> str:
     said = str(error.orig)
     return next((f"; {remedy}" for text, remedy in _REMEDIES.items() if text in said), "")
-
-
-def _reason(error: DBAPIError) -> str:
-    return str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
 
 
 _engines: weakref.WeakSet[sa.Engine] = weakref.WeakSet()

@@ -6,13 +6,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from sonde.errors import StorageError
 from sonde.storage import rules
 from sonde.trials import Changes, Outcome, State, TrialRecord
+
+_NUMBER = (float, int, type(None))
 
 
 def to_changes(revision: int, rows: Any) -> Changes:
     """Return the changes of rows of ``SELECT_CHANGED``; constraints are the last column."""
-    return Changes(revision, [(*row[:-1], None if row[-1] is None else json.loads(row[-1])) for row in rows])
+    return Changes(revision, [(*_checked(row)[:-1], _levels(row)) for row in rows])
 
 
 def outcome_columns(outcome: Outcome) -> dict[str, Any]:
@@ -24,16 +27,50 @@ def outcome_columns(outcome: Outcome) -> dict[str, Any]:
 
 def to_record(row: Any) -> TrialRecord:
     """Return the record of a row of ``SELECT_RECORD``."""
-    state = State(row.state)
+    state = State(_checked(row).state)
     outcome = None
     if state.finished:
-        constraints = None if row.constraints is None else json.loads(row.constraints)
-        outcome = Outcome(state, row.value, row.noise, row.gradient, row.hessian, constraints, row.error)
-    attributes = json.loads(row.attributes) if row.attributes else {}
+        outcome = Outcome(state, row.value, row.noise, row.gradient, row.hessian, _levels(row), row.error)
+    attributes = _json(row, row.attributes, "attributes") if row.attributes else {}
     return TrialRecord(row.number, state, row.row, outcome, row.worker, row.created, row.started, row.finished,
-                       row.retry_of, attributes)  # fmt: skip
+                       row.retry_of, attributes, row.token)  # fmt: skip
 
 
 def attributes_text(attributes: Mapping[str, Any]) -> str | None:
     """Return attributes as they are stored."""
     return rules.attributes_json(attributes) if attributes else None
+
+
+def _checked(row: Any) -> Any:
+    """Return a row; raise ``StorageError`` where something else than Sonde has written into it."""
+    if row.state not in _STATES:
+        raise _damaged(row, f"its state is {row.state!r}, expected one of {', '.join(State)}")
+    for name in ("value", "noise"):
+        if not isinstance(getattr(row, name), _NUMBER):
+            raise _damaged(row, f"its {name} is not a number")
+    if not isinstance(row.row, bytes):
+        raise _damaged(row, "its parameters are not a row of numbers")
+    return row
+
+
+_STATES = frozenset(state.value for state in State)
+
+
+def _levels(row: Any) -> Any:
+    return None if row.constraints is None else _json(row, row.constraints, "constraints")
+
+
+def _json(row: Any, text: Any, what: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _damaged(row, f"its {what} cannot be read ({type(error).__name__})") from None
+    if not isinstance(data, dict):
+        raise _damaged(row, f"its {what} are not a table by name")
+    return data
+
+
+def _damaged(row: Any, why: str) -> StorageError:
+    return StorageError(
+        f"trial {row.number} is damaged in the database: {why}; restore the database from a copy, or mend that row"
+    )

@@ -1,84 +1,130 @@
 """Every statement the SQL storage runs, built once and compiled once.
 
-Parameters: ``study`` is its id, ``one`` a trial's number, ``numbers`` several, ``who`` a holder, ``rev`` a
-revision, ``now`` and ``ends`` times, ``since`` the revision a reader has.
+A study is found by its ``key`` at the beginning of each transaction; the statements about its trials that follow in
+the same transaction use its ``study`` id. Other parameters: ``one`` a trial's number, ``numbers`` several, ``tokens``
+tokens, ``who`` a holder, ``rev`` a revision, ``now`` and ``ends`` times, ``since`` the revision a reader has.
 """
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from sonde.storage.sql.tables import studies, trials
+from sonde.storage.sql.clock import server_clock
+from sonde.storage.sql.tables import states, studies, tickets, trials
 from sonde.trials import State
 
 _CHANGED = (trials.c.number, trials.c.state, trials.c.revision, trials.c.row, trials.c.value, trials.c.noise,
             trials.c.gradient, trials.c.hessian, trials.c.constraints)  # fmt: skip
 _RECORD = (*_CHANGED, trials.c.error, trials.c.worker, trials.c.created, trials.c.started, trials.c.finished,
-           trials.c.retry_of, trials.c.attributes)  # fmt: skip
+           trials.c.retry_of, trials.c.attributes, trials.c.token)  # fmt: skip
+_LOCKED = (studies.c.id, studies.c.name, studies.c.revision, studies.c.next_number, studies.c.holder, studies.c.process,
+           studies.c.turn_began, studies.c.turn_ends, studies.c.round_served, studies.c.round_ended,
+           studies.c.round_took)  # fmt: skip
 
 _study = studies.c.id == sa.bindparam("study")
+_uuid = studies.c.uuid == sa.bindparam("key")
 _own = trials.c.study_id == sa.bindparam("study")
 _one = sa.and_(_own, trials.c.number == sa.bindparam("one"))
 _these = sa.and_(_own, trials.c.number.in_(sa.bindparam("numbers", expanding=True)))
+_under = sa.and_(_own, trials.c.token.in_(sa.bindparam("tokens", expanding=True)))
 _newer = sa.and_(_own, trials.c.revision > sa.bindparam("since"))
+_running = trials.c.state == State.RUNNING.value
 
-SELECT_REVISION = sa.select(studies.c.revision).where(_study)
+# studies
+
+SELECT_REVISION = sa.select(studies.c.id, studies.c.revision).where(_uuid)
+LOCK_STUDY = (  # raises the revision: that locks the row, and writers of one study queue up
+    sa.update(studies).where(_uuid).values(revision=studies.c.revision + 1).returning(*_LOCKED, server_clock())
+)
+SET_NEXT_NUMBER = sa.update(studies).where(_study).values(next_number=sa.bindparam("next"))
+
+# reading
+
 SELECT_CHANGED = sa.select(*_CHANGED).where(_newer).order_by(trials.c.number)
 SELECT_RECORDS = sa.select(*_RECORD).where(_newer).order_by(trials.c.number)
 SELECT_RECORD = sa.select(*_RECORD).where(_one)
 SELECT_THESE = sa.select(*_RECORD).where(_these).order_by(trials.c.number)
+SELECT_UNDER = sa.select(*_RECORD).where(_under).order_by(trials.c.number)
+
+# the turn to suggest
+
+_ahead = trials.c.lease > sa.bindparam("now") + sa.func.coalesce(trials.c.lease_seconds, 3600.0) + 1.0
 _due = sa.or_(
     trials.c.state == State.WAITING.value,
-    sa.and_(trials.c.state == State.RUNNING.value, trials.c.lease < sa.bindparam("now")),
+    sa.and_(_running, sa.or_(trials.c.lease < sa.bindparam("now"), _ahead)),
 )
-SELECT_DUE = (  # what an ask has to see to: ended leases and the queue
-    sa.select(trials.c.number, trials.c.state).where(_own, _due).order_by(trials.c.number)
+SELECT_DUE = (  # what an ask has to see to: the queue, ended leases, and those that a wrong clock has put far ahead
+    sa.select(trials.c.number, trials.c.state, trials.c.lease).where(_own, _due).order_by(trials.c.number)
+)
+CUT_LEASES = (
+    sa.update(trials)
+    .where(_own, _running, _ahead)
+    .values(lease=sa.bindparam("now") + sa.func.coalesce(trials.c.lease_seconds, 60.0))
 )
 COUNT_SPENT = sa.select(sa.func.count()).where(
     _own, trials.c.state.in_([State.RUNNING.value, State.COMPLETED.value, State.FAILED.value])
 )
-RAISE_REVISION = (
+SET_TURN = (
     sa.update(studies)
     .where(_study)
-    .values(revision=studies.c.revision + 1)
-    .returning(studies.c.revision, studies.c.next_number)
-)
-FINISH_TURN = (
-    sa.update(studies)
-    .where(_study, studies.c.holder == sa.bindparam("who"))
-    .values(
-        revision=studies.c.revision + 1,
-        next_number=studies.c.next_number + sa.bindparam("count"),
-        holder=None,
-    )
-    .returning(studies.c.revision, studies.c.next_number)
-)
-SET_NEXT_NUMBER = sa.update(studies).where(_study).values(next_number=sa.bindparam("next"))
-_free = sa.or_(
-    studies.c.holder.is_(None), studies.c.holder == sa.bindparam("who"), studies.c.turn_ends < sa.bindparam("now")
-)
-SELECT_HOLDER = sa.select(studies.c.holder).where(
-    _study, sa.not_(_free), sa.not_(sa.exists().where(_own, _due).correlate(None))
-)
-TAKE_TURN = (  # raises the revision as well; who holds the turn afterwards is returned
+    .values(holder=sa.bindparam("who"), process=sa.bindparam("living"), turn_began=sa.bindparam("now"),
+            turn_ends=sa.bindparam("ends"))
+)  # fmt: skip
+END_TURN = (
     sa.update(studies)
     .where(_study)
-    .values(
-        revision=studies.c.revision + 1,
-        holder=sa.case((_free, sa.bindparam("who")), else_=studies.c.holder),
-        turn_ends=sa.case((_free, sa.bindparam("ends")), else_=studies.c.turn_ends),
-    )
-    .returning(studies.c.revision, studies.c.next_number, studies.c.holder)
-)
-LEAVE_TURN = sa.update(studies).where(_study, studies.c.holder == sa.bindparam("who")).values(holder=None)
+    .values(holder=None, process=None, round_served=sa.bindparam("served"), round_ended=sa.bindparam("now"),
+            round_took=sa.bindparam("took"))
+)  # fmt: skip
+CUT_TURN = sa.update(studies).where(_study).values(turn_ends=sa.bindparam("ends"))
 RENEW_TURN = (
-    sa.update(studies).where(_study, studies.c.holder == sa.bindparam("who")).values(turn_ends=sa.bindparam("ends"))
+    sa.update(studies).where(_uuid, studies.c.holder == sa.bindparam("who")).values(turn_ends=sa.bindparam("ends"))
 )
+
+# tickets
+
+_waiting = tickets.c.study_id == sa.bindparam("study")
+SELECT_TICKETS = (
+    sa.select(tickets.c.token, tickets.c.asker, tickets.c.lease, tickets.c.most, tickets.c.ends)
+    .where(_waiting)
+    .order_by(tickets.c.id)
+)
+INSERT_TICKETS = sa.insert(tickets)
+RENEW_TICKETS = (
+    sa.update(tickets)
+    .where(_waiting, tickets.c.token.in_(sa.bindparam("tokens", expanding=True)))
+    .values(ends=sa.bindparam("until"))
+)
+DELETE_TICKETS = sa.delete(tickets).where(
+    _waiting,
+    sa.or_(tickets.c.token.in_(sa.bindparam("tokens", expanding=True)), tickets.c.ends < sa.bindparam("now")),
+)
+SELECT_WAIT = sa.select(  # what those who wait look at
+    studies.c.id,
+    studies.c.holder,
+    studies.c.turn_ends,
+    studies.c.round_served,
+    studies.c.round_ended,
+    studies.c.round_took,
+    sa.select(tickets.c.asker).where(tickets.c.study_id == studies.c.id).order_by(tickets.c.id).limit(1)
+    .scalar_subquery().label("oldest"),
+    sa.select(sa.func.count(sa.distinct(tickets.c.asker))).where(tickets.c.study_id == studies.c.id)
+    .scalar_subquery().label("waiting"),
+    sa.exists().where(
+        trials.c.study_id == studies.c.id,
+        sa.or_(trials.c.token == sa.bindparam("first"), trials.c.state == State.WAITING.value),
+    ).label("something"),
+    server_clock().label("clock"),
+).where(_uuid)  # fmt: skip
+
+# trials
+
 START = (
     sa.update(trials)
-    .where(_these)
+    .where(_own, trials.c.number == sa.bindparam("claimed"))
     .values(state=State.RUNNING.value, revision=sa.bindparam("rev"), worker=sa.bindparam("who"),
-            started=sa.bindparam("now"), lease=sa.bindparam("ends"))
+            started=sa.bindparam("stamp"), lease=sa.bindparam("ends"), lease_seconds=sa.bindparam("seconds"),
+            token=sa.bindparam("drawn"))
 )  # fmt: skip
 FINISH = (
     sa.update(trials)
@@ -91,16 +137,25 @@ FINISH = (
 END = (
     sa.update(trials)
     .where(_these)
-    .values(state=sa.bindparam("to"), revision=sa.bindparam("rev"), finished=sa.bindparam("now"), lease=None)
-)
+    .values(state=sa.bindparam("to"), revision=sa.bindparam("rev"), finished=sa.bindparam("stamp"), lease=None,
+            error=sa.bindparam("why"))
+)  # fmt: skip
 CANCEL_RETRY = (
     sa.update(trials)
     .where(_own, trials.c.retry_of == sa.bindparam("one"), trials.c.state == State.WAITING.value)
-    .values(state=State.CANCELLED.value, revision=sa.bindparam("rev"), finished=sa.bindparam("now"))
+    .values(state=State.CANCELLED.value, revision=sa.bindparam("rev"), finished=sa.bindparam("stamp"))
 )
 HEARTBEAT = (
     sa.update(trials)
-    .where(_these, trials.c.state == State.RUNNING.value, trials.c.lease.is_not(None))
-    .values(lease=sa.bindparam("ends"))
+    .where(_under, _running, trials.c.lease.is_not(None))
+    .values(lease=sa.bindparam("ends"), lease_seconds=sa.bindparam("seconds"))
 )
 INSERT = sa.insert(trials)
+
+# states of strategies
+
+_kept = states.c.study_id == sa.bindparam("study")
+SELECT_STATE = sa.select(states.c.data).where(_kept, states.c.name == sa.bindparam("one"))
+DELETE_STATE = sa.delete(states).where(_kept, states.c.name == sa.bindparam("one"))
+INSERT_STATE = sa.insert(states)
+SELECT_STATES = sa.select(states.c.name).where(_kept).order_by(states.c.saved.desc())

@@ -12,7 +12,7 @@ _Key = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 studies = sa.Table(
     "studies",
     metadata,
-    sa.Column("id", _Key, primary_key=True, autoincrement=True),
+    sa.Column("id", _Key, primary_key=True, autoincrement=True),  # drawn at random: none is used twice
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("space", sa.Text, nullable=False),
     sa.Column("direction", sa.Text, nullable=False),
@@ -23,6 +23,13 @@ studies = sa.Table(
     sa.Column("next_number", sa.BigInteger, nullable=False),
     sa.Column("holder", sa.Text),
     sa.Column("turn_ends", sa.Double),
+    sa.Column("uuid", sa.Text),
+    sa.Column("process", sa.Text),  # of the holder
+    sa.Column("turn_began", sa.Double),
+    sa.Column("round_served", sa.Integer),  # the last turn: how many askers it served,
+    sa.Column("round_ended", sa.Double),  # when it ended,
+    sa.Column("round_took", sa.Double),  # and how long it took
+    sa.Index("studies_by_uuid", "uuid", unique=True),
 )
 
 trials = sa.Table(
@@ -43,9 +50,41 @@ trials = sa.Table(
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("started", sa.Double),
     sa.Column("finished", sa.Double),
-    sa.Column("lease", sa.Double),
+    sa.Column("lease", sa.Double),  # when it ends
     sa.Column("retry_of", sa.BigInteger),
     sa.Column("attributes", sa.Text),
+    sa.Column("token", sa.Text),  # None: written by 0.1.0
+    sa.Column("lease_seconds", sa.Double),  # how long it is
     sa.Index("trials_by_revision", "study_id", "revision"),
     sa.Index("trials_by_state", "study_id", "state"),
+    sa.Index("trials_by_token", "study_id", "token", unique=True),
+)
+
+tickets = sa.Table(
+    "tickets",
+    metadata,
+    sa.Column("id", _Key, primary_key=True, autoincrement=True),  # the oldest has the smallest
+    sa.Column("study_id", _Key, sa.ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("token", sa.Text, nullable=False),
+    sa.Column("asker", sa.Text, nullable=False),
+    sa.Column("lease", sa.Double),  # seconds of the trial's lease
+    sa.Column("most", sa.BigInteger),  # the asker's limit of trials
+    sa.Column("ends", sa.Double, nullable=False),
+    sa.Index("tickets_by_token", "study_id", "token", unique=True),
+)
+
+states = sa.Table(  # a cache of strategies
+    "states",
+    metadata,
+    sa.Column("study_id", _Key, sa.ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+    sa.Column("saved", sa.Double, nullable=False),
+)
+
+clocks = sa.Table(  # SQLite only: what to add to the seconds since a boot, agreed by all processes of that boot
+    "clocks",
+    metadata,
+    sa.Column("boot", sa.Text, primary_key=True),
+    sa.Column("offset", sa.Double, nullable=False),
 )

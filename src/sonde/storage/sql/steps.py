@@ -1,0 +1,136 @@
+"""The steps of which transactions are made. Each begins by finding its study, in the same transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from sonde.storage import rules
+from sonde.storage.rules import Round
+from sonde.storage.sql import statements as sql
+from sonde.storage.sql.database import Database
+from sonde.storage.sql.rows import outcome_columns, to_record
+from sonde.trials import State, TrialKey, TrialRecord
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass
+class Locked:
+    """A study that this transaction alone writes to. ``now`` tells leases, ``stamp`` is for people to read."""
+
+    id: int
+    name: str
+    revision: int
+    next_number: int
+    now: float
+    stamp: float
+    holder: str | None
+    process: str
+    turn_began: float
+    turn_ends: float
+    round: Round
+
+
+def lock(connection: sa.Connection, database: Database, study: str) -> Locked:
+    """Lock a study and raise its revision; raise ``StudyNotFound`` where it was deleted."""
+    row = connection.execute(sql.LOCK_STUDY, {"key": study}).one_or_none()
+    if row is None:
+        raise rules.study_deleted()
+    now = database.clock(connection, row[-1])
+    return Locked(
+        row.id, row.name, row.revision, row.next_number, now, time.time() if database.sqlite else now, row.holder,
+        row.process or "", row.turn_began or now, row.turn_ends or 0.0,
+        Round(row.round_served or 0, row.round_ended or 0.0, row.round_took or 0.0),
+    )  # fmt: skip
+
+
+def revision(connection: sa.Connection, study: str) -> tuple[int, int]:
+    """Return the id and the revision of a study, to read it."""
+    found = connection.execute(sql.SELECT_REVISION, {"key": study}).one_or_none()
+    if found is None:
+        raise rules.study_deleted()
+    return int(found.id), int(found.revision)
+
+
+def find(connection: sa.Connection, study: int, trial: TrialKey) -> TrialRecord | None:
+    """Return the trial that is meant, or None."""
+    if trial.token is None:
+        number = trial.number if abs(trial.number) < 2**63 else -1
+        found = connection.execute(sql.SELECT_RECORD, {"study": study, "one": number}).one_or_none()
+        return None if found is None else to_record(found)
+    return next(iter(under(connection, study, [trial.token])), None)
+
+
+def known(connection: sa.Connection, own: Locked, trial: TrialKey) -> TrialRecord:
+    """Return the trial that is meant; raise ``UnknownTrial``."""
+    record = find(connection, own.id, trial)
+    if record is None:
+        raise rules.unknown_trial(own.name, trial)
+    return record
+
+
+def under(connection: sa.Connection, study: int, tokens: Sequence[str]) -> list[TrialRecord]:
+    """Return the trials that have these tokens, by number."""
+    rows = connection.execute(sql.SELECT_UNDER, {"study": study, "tokens": list(tokens)})
+    return [to_record(row) for row in rows]
+
+
+def queue(connection: sa.Connection, own: Locked) -> list[int]:
+    """Lose trials whose lease has ended, cut leases that lie too far ahead; return the numbers that wait."""
+    due = connection.execute(sql.SELECT_DUE, {"study": own.id, "now": own.now}).all()
+    waiting = [row.number for row in due if row.state == State.WAITING.value]
+    leases = {row.number: row.lease for row in due if row.state == State.RUNNING.value}
+    if any(lease > own.now for lease in leases.values()):
+        connection.execute(sql.CUT_LEASES, {"study": own.id, "now": own.now})
+    expired = [number for number, lease in leases.items() if lease < own.now]
+    return waiting + lose(connection, own, expired) if expired else waiting
+
+
+def lose(connection: sa.Connection, own: Locked, numbers: Sequence[int], *, given_back: bool = False) -> list[int]:
+    """Make trials lost and queue them again; retries fail, unless they are given back. Return what was queued."""
+    rows = connection.execute(sql.SELECT_THESE, {"study": own.id, "numbers": list(numbers)}).all()
+    again = [row for row in rows if given_back or row.retry_of is None]
+    end(connection, own, [row.number for row in again], State.LOST)
+    end(connection, own, [row.number for row in rows if row not in again], State.FAILED, rules.ENDED_TWICE.error)
+    return append(connection, own, [
+        {"row": row.row, "state": State.WAITING.value, "created": own.stamp, "retry_of": row.number,
+         "attributes": row.attributes}
+        for row in again
+    ])  # fmt: skip
+
+
+def end(connection: sa.Connection, own: Locked, numbers: Sequence[int], state: State, why: str | None = None) -> None:
+    """Give trials a last state that is no result."""
+    if numbers:
+        values = {"numbers": list(numbers), "to": state.value, "rev": own.revision, "stamp": own.stamp, "why": why}
+        connection.execute(sql.END, {"study": own.id, **values})
+
+
+def append(connection: sa.Connection, own: Locked, rows: Rows) -> list[int]:
+    """Insert trials under the next numbers, and return those."""
+    if not rows:
+        return []
+    first = own.next_number
+    own.next_number += len(rows)
+    numbered = [
+        {"study_id": own.id, "number": number, "revision": own.revision, **row}
+        for number, row in enumerate(rows, first)
+    ]
+    connection.execute(sql.INSERT, numbered)
+    connection.execute(sql.SET_NEXT_NUMBER, {"study": own.id, "next": own.next_number})
+    return list(range(first, own.next_number))
+
+
+def finish(connection: sa.Connection, own: Locked, record: TrialRecord, outcome: Any, attributes: str | None) -> None:
+    """Write a result."""
+    if record.state is State.LOST:
+        values = {"study": own.id, "one": record.number, "rev": own.revision, "stamp": own.stamp}
+        connection.execute(sql.CANCEL_RETRY, values)
+    columns = {**outcome_columns(outcome), "revision": own.revision, "finished": own.stamp, "attributes": attributes}
+    values = {"new_" + name: value for name, value in columns.items()}
+    connection.execute(sql.FINISH, {"study": own.id, "one": record.number, **values})

@@ -1,0 +1,72 @@
+"""Waiting for a turn without asking the database all the time.
+
+PostgreSQL tells those who listen. SQLite has a counter that changes when another connection has written, which is read
+in a few microseconds; only then is there anything to look at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from sonde.storage.sql.database import Database
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.02  # seconds between two looks at the counter
+_SOON = 0.05  # seconds after which a server that has gone is tried again
+
+Look = Callable[[sa.Connection], tuple[bool, float]]  # whether there is something, and for how long to sleep if not
+
+
+def channel(study: str) -> str:
+    """Return the name under which PostgreSQL tells of a study."""
+    return f"sonde_{study}"
+
+
+def tell_waiters(connection: sa.Connection, database: Database, study: str) -> None:
+    """Wake those who wait, when this transaction is committed."""
+    if not database.sqlite:
+        connection.execute(sa.select(sa.func.pg_notify(channel(study), "")))
+
+
+def wait(database: Database, study: str, look: Look, seconds: float) -> None:
+    """Return as soon as ``look`` finds something, at most after so many seconds."""
+    try:
+        with database.raw_connection() as connection:
+            (_wait_on_sqlite if database.sqlite else _wait_on_postgres)(connection, study, look, seconds)
+    except DBAPIError:  # busy, or restarting: whoever asks next hears of it
+        time.sleep(_SOON)
+
+
+def _wait_on_sqlite(connection: Any, study: str, look: Look, seconds: float) -> None:
+    execute = connection.connection.driver_connection.execute
+    deadline = time.monotonic() + seconds
+    while True:
+        version = execute("PRAGMA data_version").fetchone()
+        found, sleep = look(connection)
+        now = time.monotonic()
+        if found or now >= deadline:
+            return
+        until, pause = min(deadline, now + sleep), _FIRST_PAUSE
+        while (left := until - time.monotonic()) > 0 and execute("PRAGMA data_version").fetchone() == version:
+            time.sleep(min(pause, left))
+            pause = min(1.5 * pause, _LONGEST_PAUSE)
+
+
+def _wait_on_postgres(connection: Any, study: str, look: Look, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    connection.exec_driver_sql(f"LISTEN {channel(study)}")
+    try:
+        while True:
+            found, sleep = look(connection)
+            left = min(deadline - time.monotonic(), sleep)
+            if found or deadline <= time.monotonic():
+                return
+            told = connection.connection.driver_connection.notifies(timeout=max(left, 0.001), stop_after=1)
+            for _ in told:
+                pass
+    finally:
+        connection.exec_driver_sql("UNLISTEN *")
