@@ -40,6 +40,8 @@ _ADVISORY_LOCK = 0x50DE  # any number of our own
 # What a PostgreSQL that is busy or restarting says to whoever connects (there is no error code yet then).
 _BUSY_SERVER = ("too many clients", "connection slots", "starting up", "shutting down", "recovery mode",
                 "not yet accepting connections", "not accepting connections")  # fmt: skip
+# A server whose machine or network is gone says nothing: after this many seconds the kernel gives the connection up.
+_NOTICE_DEATH = {"keepalives_idle": 20, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 50_000}
 _REMEDIES = {  # by what a driver says
     "not a database": "the file belongs to another program; choose another one",
     "unable to open": "check that the path is a file, not a folder, and that you may read and write it",
@@ -121,7 +123,9 @@ class Database:
     def _create_engine(self) -> sa.Engine:
         if not self.sqlite:
             # Two connections are all a process needs: its own and the heartbeat's.
-            return _with_write_modes(sa.create_engine(self._url, pool_size=2, max_overflow=8, pool_pre_ping=True))
+            engine = sa.create_engine(self._url, connect_args=_NOTICE_DEATH | dict(self._url.query), pool_size=2,
+                                      max_overflow=8, pool_pre_ping=True)  # fmt: skip
+            return _with_write_modes(engine)
         path = self._url.database
         if path and path != ":memory:":
             folder = Path(path).parent
