@@ -8,12 +8,12 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.storage.proxy import Proxy
 
 import sonde
 from sonde.errors import StorageError, StudyNotFound
 from sonde.storage import open_storage
 from sonde.testing.storage import DONE, HEADER, ROW, ask, keys, states, tell
-from tests.storage.proxy import Proxy
 
 SPACE = sonde.Space(x=sonde.Float(0, 1))
 

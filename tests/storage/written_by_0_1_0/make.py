@@ -1,6 +1,6 @@
-"""Writes ``studies.sqlite3`` and ``trials.json`` beside this file. They were made once, by Sonde 0.1.0, and are not made again:
+"""Writes ``studies.sqlite3`` and ``trials.json`` beside this file. They were made once, by Sonde 0.1.0:
 
-    git checkout 739224c src && python tests/storage/written_by_0_1_0/make.py && git checkout HEAD src
+git checkout 739224c src && python tests/storage/written_by_0_1_0/make.py && git checkout HEAD src
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> None:
     for _ in range(6):
         trial = study.ask()
         study.tell(trial, trial["lr"] * trial["layers"], gradient={"lr": float(trial["layers"])}, noise=0.1,
-                   constraints={"memory": trial["layers"] - 5.0}, attributes={"epochs": 3, "note": "ünïcode"})  # fmt: skip
+                   constraints={"memory": trial["layers"] - 5.0}, attributes={"epochs": 3, "n": "ü"})  # fmt: skip
     study.tell(study.ask(), failed="Traceback (most recent call last):\n  ...\nMemoryError: too large")
     curved = study.ask()
     study.tell(curved, 0.5, gradient={"lr": 1.0, "layers": 2.0}, hessian={"lr": {"lr": 3.0, "layers": 4.0}})

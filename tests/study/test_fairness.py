@@ -1,0 +1,72 @@
+"""Many processes, one suggester at a time: everybody gets a share, and one suggestion serves all who wait."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import sonde
+
+WORKER = """
+import json, sys, time, sonde
+
+class Slow(sonde.Strategy):
+    name = "slow"
+    def __init__(self): self.calls = 0
+    def suggest(self, space, history, count, key):
+        self.calls += 1
+        time.sleep(0.25)
+        return key.rng().random((count, 1))
+    def explain(self, space, history): return "slow"
+
+strategy = Slow()
+study = sonde.Study(sonde.Space(x=sonde.Float(0, 1)), storage=sys.argv[1], name="study", strategy=strategy)
+print("ready", flush=True)
+sys.stdin.readline()
+waits, ends = [], time.monotonic() + float(sys.argv[2])
+while time.monotonic() < ends:
+    began = time.monotonic()
+    trial = study.ask()
+    waits.append(time.monotonic() - began)
+    study.tell(trial, 1.0)
+print(json.dumps({"trials": len(waits), "longest": max(waits), "suggestions": strategy.calls}))
+"""
+
+
+def test_the_turn_goes_round_and_serves_all_who_wait(database_url: str) -> None:
+    """Where the objective takes no time, whoever has just suggested would otherwise suggest again and again."""
+    count, seconds = 6, 6.0
+    with sonde.Study(sonde.Space(x=sonde.Float(0, 1)), storage=database_url, name="study", strategy="random"):
+        pass
+    command = [sys.executable, "-c", WORKER, database_url, str(seconds)]
+    workers = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)
+    ]
+    for worker in workers:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+    reports = [json.loads(worker.communicate(timeout=120)[0]) for worker in _told(workers)]
+    shares = sorted(report["trials"] for report in reports)
+    suggestions = sum(report["suggestions"] for report in reports)
+    assert shares[-1] <= 2 * shares[0], reports
+    assert max(report["longest"] for report in reports) <= 3 * count * 0.25, reports
+    assert suggestions <= 0.6 * sum(shares), reports  # one for several, not one for each
+
+
+def _told(workers: list[subprocess.Popen[str]]) -> list[subprocess.Popen[str]]:
+    """Let all go at once."""
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    return workers
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_one_asker_alone_waits_for_nobody(sqlite_url: str, count: int) -> None:
+    with sonde.Study(sonde.Space(x=sonde.Float(0, 1)), storage=sqlite_url, name="study", strategy="random") as study:
+        numbers = [trial.number for _ in range(5) for trial in study.ask(count)]
+    assert numbers == list(range(5 * count))
