@@ -59,6 +59,10 @@ def _started(pid: int) -> str:
 
 def _read(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="ascii")
-    except (OSError, ValueError):
+        file = os.open(path, os.O_RDONLY)  # a tenth of what open() takes: this is a clock
+    except OSError:
         return ""
+    try:
+        return os.read(file, 256).decode("ascii", "replace")
+    finally:
+        os.close(file)

@@ -25,8 +25,8 @@ def begin(
     connection: sa.Connection, own: Locked, tokens: Sequence[str], asker: Asker, since: int, limit: int | None
 ) -> AskTurn:
     """Expire, claim, take the turn or tickets."""
-    got = steps.under(connection, own.id, tokens)
-    waiting = steps.queue(connection, own)
+    waiting, some = steps.queue(connection, own, tokens[0])
+    got = steps.under(connection, own.id, tokens) if some else []  # those of one ask are served in order
     given = {record.token for record in got}
     left = [token for token in tokens if token not in given]
     wanted = left if limit is None else left[: max(0, limit - _spent(connection, own))]
@@ -35,7 +35,7 @@ def begin(
     missing = wanted[len(claimed) :]
     if missing:
         return _take_turn(connection, own, missing, asker, since, limit, got)
-    if given or limit is not None:
+    if own.anybody_waits:
         _drop_tickets(connection, own, tokens)
     return AskTurn(got)
 
@@ -45,7 +45,7 @@ def _take_turn(
     got: list[TrialRecord],
 ) -> AskTurn:  # fmt: skip
     mine = [Ticket(token, asker.name, asker.lease, limit, own.now + asker.turn) for token in missing]
-    tickets = [Ticket(*row) for row in connection.execute(sql.SELECT_TICKETS, {"study": own.id})]
+    tickets = _tickets(connection, own)
     live = [ticket for ticket in tickets if own.now <= ticket.ends <= own.now + 2 * asker.turn]
     busy = own.holder not in (None, asker.name) and own.turn_ends >= own.now
     if busy and own.turn_ends > own.now + 2 * asker.turn:  # a clock went wrong: cut down to its length
@@ -68,15 +68,14 @@ def finish(
     """Insert suggestions for those whom the turn serves, and end it."""
     if own.holder != asker.name:
         return steps.under(connection, own.id, tokens) or None  # the reply to a first try was lost, or the turn was
-    tickets = {row.token: Ticket(*row) for row in connection.execute(sql.SELECT_TICKETS, {"study": own.id})}
+    tickets = {ticket.token: ticket for ticket in _tickets(connection, own)}
     mine = {token: Ticket(token, asker.name, asker.lease, None, 0.0) for token in tokens}
     live = [ticket for token in turn.serves if (ticket := mine.get(token) or tickets.get(token)) is not None]
     served = list(zip(live, rows, strict=False))
-    steps.append(connection, own, [_running(own, ticket, row) for ticket, row in served])
+    steps.insert(connection, own, [_running(own, ticket, row) for ticket, row in served])
     if tickets:
         _drop_tickets(connection, own, [ticket.token for ticket, _ in served])
-    ended = {"served": len({ticket.asker for ticket, _ in served}), "now": own.now, "took": own.now - own.turn_began}
-    connection.execute(sql.END_TURN, {"study": own.id, **ended})
+    end_turn(connection, own, len({ticket.asker for ticket, _ in served}), own.now - own.turn_began)
     first = own.next_number - len(served)
     return [
         TrialRecord(number, State.RUNNING, row, worker=asker.name, created=own.stamp, started=own.stamp,
@@ -94,9 +93,10 @@ def withdraw(connection: sa.Connection, own: Locked, tokens: Sequence[str], aske
     steps.lose(connection, own, [each.number for each in got if each.state is State.RUNNING], given_back=True)
 
 
-def end_turn(connection: sa.Connection, own: Locked) -> None:
-    """End a turn that served nobody."""
-    connection.execute(sql.END_TURN, {"study": own.id, "served": 0, "now": own.now, "took": 0.0})
+def end_turn(connection: sa.Connection, own: Locked, served: int = 0, took: float = 0.0) -> None:
+    """End a turn that served so many askers, and write the next number down."""
+    ended = {"served": served, "now": own.now, "took": took, "next": own.next_number}
+    connection.execute(sql.END_TURN, {"study": own.id, **ended})
 
 
 def may_have_something(row: Any, asker: Asker, now: float) -> tuple[bool, float]:
@@ -154,6 +154,12 @@ def _leave_tickets(connection: sa.Connection, own: Locked, mine: list[Ticket], k
 def _drop_tickets(connection: sa.Connection, own: Locked, tokens: Sequence[str]) -> None:
     """Void tickets, and those that nobody has renewed."""
     connection.execute(sql.DELETE_TICKETS, {"study": own.id, "tokens": list(tokens), "now": own.now})
+
+
+def _tickets(connection: sa.Connection, own: Locked) -> list[Ticket]:
+    if not own.anybody_waits:
+        return []
+    return [Ticket(*row) for row in connection.execute(sql.SELECT_TICKETS, {"study": own.id})]
 
 
 def _spent(connection: sa.Connection, own: Locked) -> int:

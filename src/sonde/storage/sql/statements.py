@@ -33,8 +33,12 @@ _running = trials.c.state == State.RUNNING.value
 # studies
 
 SELECT_REVISION = sa.select(studies.c.id, studies.c.revision).where(_uuid)
+_anybody = sa.exists().where(tickets.c.study_id == studies.c.id).correlate(studies).label("anybody_waits")
 LOCK_STUDY = (  # raises the revision: that locks the row, and writers of one study queue up
-    sa.update(studies).where(_uuid).values(revision=studies.c.revision + 1).returning(*_LOCKED, server_clock())
+    sa.update(studies)
+    .where(_uuid)
+    .values(revision=studies.c.revision + 1)
+    .returning(*_LOCKED, _anybody, server_clock().label("clock"))
 )
 SET_NEXT_NUMBER = sa.update(studies).where(_study).values(next_number=sa.bindparam("next"))
 
@@ -44,6 +48,7 @@ SELECT_CHANGED = sa.select(*_CHANGED).where(_newer).order_by(trials.c.number)
 SELECT_RECORDS = sa.select(*_RECORD).where(_newer).order_by(trials.c.number)
 SELECT_RECORD = sa.select(*_RECORD).where(_one)
 SELECT_THESE = sa.select(*_RECORD).where(_these).order_by(trials.c.number)
+SELECT_TOKEN = sa.select(*_RECORD).where(_own, trials.c.token == sa.bindparam("first"))
 SELECT_UNDER = sa.select(*_RECORD).where(_under).order_by(trials.c.number)
 
 # the turn to suggest
@@ -53,8 +58,10 @@ _due = sa.or_(
     trials.c.state == State.WAITING.value,
     sa.and_(_running, sa.or_(trials.c.lease < sa.bindparam("now"), _ahead)),
 )
-SELECT_DUE = (  # what an ask has to see to: the queue, ended leases, and those that a wrong clock has put far ahead
-    sa.select(trials.c.number, trials.c.state, trials.c.lease).where(_own, _due).order_by(trials.c.number)
+SELECT_DUE = (  # what an ask has to see to: the queue, ended leases and those that a wrong clock has put far ahead,
+    sa.select(trials.c.number, trials.c.state, trials.c.lease, trials.c.token)  # and what it was given already
+    .where(_own, sa.or_(_due, trials.c.token == sa.bindparam("first")))
+    .order_by(trials.c.number)
 )
 CUT_LEASES = (
     sa.update(trials)
@@ -74,7 +81,7 @@ END_TURN = (
     sa.update(studies)
     .where(_study)
     .values(holder=None, process=None, round_served=sa.bindparam("served"), round_ended=sa.bindparam("now"),
-            round_took=sa.bindparam("took"))
+            round_took=sa.bindparam("took"), next_number=sa.bindparam("next"))
 )  # fmt: skip
 CUT_TURN = sa.update(studies).where(_study).values(turn_ends=sa.bindparam("ends"))
 RENEW_TURN = (
@@ -87,7 +94,7 @@ _waiting = tickets.c.study_id == sa.bindparam("study")
 SELECT_TICKETS = (
     sa.select(tickets.c.token, tickets.c.asker, tickets.c.lease, tickets.c.most, tickets.c.ends)
     .where(_waiting)
-    .order_by(tickets.c.id)
+    .order_by(tickets.c.place)
 )
 INSERT_TICKETS = sa.insert(tickets)
 RENEW_TICKETS = (
@@ -106,7 +113,7 @@ SELECT_WAIT = sa.select(  # what those who wait look at
     studies.c.round_served,
     studies.c.round_ended,
     studies.c.round_took,
-    sa.select(tickets.c.asker).where(tickets.c.study_id == studies.c.id).order_by(tickets.c.id).limit(1)
+    sa.select(tickets.c.asker).where(tickets.c.study_id == studies.c.id).order_by(tickets.c.place).limit(1)
     .scalar_subquery().label("oldest"),
     sa.select(sa.func.count(sa.distinct(tickets.c.asker))).where(tickets.c.study_id == studies.c.id)
     .scalar_subquery().label("waiting"),
@@ -158,4 +165,4 @@ _kept = states.c.study_id == sa.bindparam("study")
 SELECT_STATE = sa.select(states.c.data).where(_kept, states.c.name == sa.bindparam("one"))
 DELETE_STATE = sa.delete(states).where(_kept, states.c.name == sa.bindparam("one"))
 INSERT_STATE = sa.insert(states)
-SELECT_STATES = sa.select(states.c.name).where(_kept).order_by(states.c.saved.desc())
+SELECT_STATES = sa.select(states.c.name, states.c.saved).where(_kept).order_by(states.c.saved.desc())

@@ -34,6 +34,7 @@ class Locked:
     turn_began: float
     turn_ends: float
     round: Round
+    anybody_waits: bool
 
 
 def lock(connection: sa.Connection, database: Database, study: str) -> Locked:
@@ -41,11 +42,11 @@ def lock(connection: sa.Connection, database: Database, study: str) -> Locked:
     row = connection.execute(sql.LOCK_STUDY, {"key": study}).one_or_none()
     if row is None:
         raise rules.study_deleted()
-    now = database.clock(connection, row[-1])
+    now = database.clock(connection, row.clock)
     return Locked(
         row.id, row.name, row.revision, row.next_number, now, time.time() if database.sqlite else now, row.holder,
         row.process or "", row.turn_began or now, row.turn_ends or 0.0,
-        Round(row.round_served or 0, row.round_ended or 0.0, row.round_took or 0.0),
+        Round(row.round_served or 0, row.round_ended or 0.0, row.round_took or 0.0), bool(row.anybody_waits),
     )  # fmt: skip
 
 
@@ -62,8 +63,9 @@ def find(connection: sa.Connection, study: int, trial: TrialKey) -> TrialRecord 
     if trial.token is None:
         number = trial.number if abs(trial.number) < 2**63 else -1
         found = connection.execute(sql.SELECT_RECORD, {"study": study, "one": number}).one_or_none()
-        return None if found is None else to_record(found)
-    return next(iter(under(connection, study, [trial.token])), None)
+    else:
+        found = connection.execute(sql.SELECT_TOKEN, {"study": study, "first": trial.token}).one_or_none()
+    return None if found is None else to_record(found)
 
 
 def known(connection: sa.Connection, own: Locked, trial: TrialKey) -> TrialRecord:
@@ -80,15 +82,20 @@ def under(connection: sa.Connection, study: int, tokens: Sequence[str]) -> list[
     return [to_record(row) for row in rows]
 
 
-def queue(connection: sa.Connection, own: Locked) -> list[int]:
-    """Lose trials whose lease has ended, cut leases that lie too far ahead; return the numbers that wait."""
-    due = connection.execute(sql.SELECT_DUE, {"study": own.id, "now": own.now}).all()
+def queue(connection: sa.Connection, own: Locked, token: str) -> tuple[list[int], bool]:
+    """Lose trials whose lease has ended, cut leases that lie too far ahead.
+
+    Return the numbers that wait, and whether there is a trial under the token.
+    """
+    due = connection.execute(sql.SELECT_DUE, {"study": own.id, "now": own.now, "first": token}).all()
+    given = [row for row in due if row.token == token]
+    due = [row for row in due if row.token != token]
     waiting = [row.number for row in due if row.state == State.WAITING.value]
     leases = {row.number: row.lease for row in due if row.state == State.RUNNING.value}
     if any(lease > own.now for lease in leases.values()):
         connection.execute(sql.CUT_LEASES, {"study": own.id, "now": own.now})
     expired = [number for number, lease in leases.items() if lease < own.now]
-    return waiting + lose(connection, own, expired) if expired else waiting
+    return waiting + (lose(connection, own, expired) if expired else []), bool(given)
 
 
 def lose(connection: sa.Connection, own: Locked, numbers: Sequence[int], *, given_back: bool = False) -> list[int]:
@@ -113,17 +120,21 @@ def end(connection: sa.Connection, own: Locked, numbers: Sequence[int], state: S
 
 def append(connection: sa.Connection, own: Locked, rows: Rows) -> list[int]:
     """Insert trials under the next numbers, and return those."""
-    if not rows:
-        return []
-    first = own.next_number
+    numbers = insert(connection, own, rows)
+    if numbers:
+        connection.execute(sql.SET_NEXT_NUMBER, {"study": own.id, "next": own.next_number})
+    return numbers
+
+
+def insert(connection: sa.Connection, own: Locked, rows: Rows) -> list[int]:
+    """Insert trials under the next numbers; the caller writes the next number down."""
+    numbers = list(range(own.next_number, own.next_number + len(rows)))
+    if rows:
+        common = {"study_id": own.id, "revision": own.revision}
+        numbered = [{**common, "number": number, **row} for number, row in zip(numbers, rows, strict=True)]
+        connection.execute(sql.INSERT, numbered)
     own.next_number += len(rows)
-    numbered = [
-        {"study_id": own.id, "number": number, "revision": own.revision, **row}
-        for number, row in enumerate(rows, first)
-    ]
-    connection.execute(sql.INSERT, numbered)
-    connection.execute(sql.SET_NEXT_NUMBER, {"study": own.id, "next": own.next_number})
-    return list(range(first, own.next_number))
+    return numbers
 
 
 def finish(connection: sa.Connection, own: Locked, record: TrialRecord, outcome: Any, attributes: str | None) -> None:

@@ -281,11 +281,10 @@ class SqlStorage(Storage):
 
         def work(connection: sa.Connection) -> None:
             own, _ = steps.revision(connection, study)
-            connection.execute(sql.DELETE_STATE, {"study": own, "one": name})
-            new = {"study_id": own, "name": name, "data": state, "saved": self._database.clock(connection)}
-            connection.execute(sql.INSERT_STATE, new)
-            old = connection.execute(sql.SELECT_STATES, {"study": own}).scalars().all()[rules.KEPT_STATES :]
-            for each in old:
+            there = connection.execute(sql.SELECT_STATES, {"study": own}).all()  # the latest first
+            for each in {name, *(row.name for row in there[rules.KEPT_STATES - 1 :])}:
                 connection.execute(sql.DELETE_STATE, {"study": own, "one": each})
+            place = there[0].saved + 1 if there else 0
+            connection.execute(sql.INSERT_STATE, {"study_id": own, "name": name, "data": state, "saved": place})
 
         self._database.write(work, durable=False)

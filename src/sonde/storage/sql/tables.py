@@ -63,7 +63,7 @@ trials = sa.Table(
 tickets = sa.Table(
     "tickets",
     metadata,
-    sa.Column("id", _Key, primary_key=True, autoincrement=True),  # the oldest has the smallest
+    sa.Column("place", _Key, primary_key=True, autoincrement=True),  # the oldest has the smallest
     sa.Column("study_id", _Key, sa.ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
     sa.Column("token", sa.Text, nullable=False),
     sa.Column("asker", sa.Text, nullable=False),
@@ -79,7 +79,7 @@ states = sa.Table(  # a cache of strategies
     sa.Column("study_id", _Key, sa.ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("data", sa.LargeBinary, nullable=False),
-    sa.Column("saved", sa.Double, nullable=False),
+    sa.Column("saved", sa.BigInteger, nullable=False),  # counts up: the latest has the largest
 )
 
 clocks = sa.Table(  # SQLite only: what to add to the seconds since a boot, agreed by all processes of that boot

@@ -32,7 +32,7 @@ def upgrade() -> None:
     op.create_index("trials_by_token", "trials", ["study_id", "token"], unique=True)
     op.create_table(
         "tickets",
-        sa.Column("id", _key, primary_key=True, autoincrement=True),
+        sa.Column("place", _key, primary_key=True, autoincrement=True),
         sa.Column("study_id", _key, sa.ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
         sa.Column("token", sa.Text, nullable=False),
         sa.Column("asker", sa.Text, nullable=False),
@@ -46,7 +46,7 @@ def upgrade() -> None:
         sa.Column("study_id", _key, sa.ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
         sa.Column("name", sa.Text, primary_key=True),
         sa.Column("data", sa.LargeBinary, nullable=False),
-        sa.Column("saved", sa.Double, nullable=False),
+        sa.Column("saved", sa.BigInteger, nullable=False),
     )
     op.create_table(
         "clocks",
