@@ -25,7 +25,7 @@ class Axes:
         self._log = np.flatnonzero([axis.log for axis in axes])
         self._free = np.flatnonzero([axis.continuous for axis in axes])
         self._lattice = np.flatnonzero([not axis.continuous for axis in axes])
-        lattices = [axes[column] for column in self._lattice]
+        lattices = [axes[column] for column in self._lattice.tolist()]
         self._spacing = np.array([axis.spacing for axis in lattices])
         self._last = np.array([axis.size - 1 for axis in lattices])
         self._grid = np.array([axis.grid for axis in lattices]).reshape(-1, 3).T
@@ -36,11 +36,11 @@ class Axes:
         if len(self._log):
             scaled = numbers.copy()
             scaled[:, self._log] = np.log(numbers[:, self._log])
-        return np.clip((scaled - self._start) / self._width, 0.0, 1.0)
+        return np.asarray(np.clip((scaled - self._start) / self._width, 0.0, 1.0))
 
     def from_unit(self, units: Array) -> Array:
         """Map [0, 1] to numbers of the axes; on a lattice, to the point that owns the stretch."""
-        numbers = self._start + units * self._width
+        numbers = np.asarray(self._start + units * self._width)
         if len(self._log):
             numbers[:, self._log] = np.exp(numbers[:, self._log])
         if len(self._lattice):
@@ -52,7 +52,7 @@ class Axes:
     def _snapped(self, numbers: Array) -> Array:
         index = np.rint((numbers - self._low[self._lattice]) / self._spacing)
         low, step, scale = self._grid
-        return (low + np.clip(index, 0, self._last) * step) / scale
+        return np.asarray((low + np.clip(index, 0, self._last) * step) / scale)
 
     def _inside(self, numbers: Array, units: Array) -> Array:
         low, high = self._low[self._free], self._high[self._free]
