@@ -9,12 +9,12 @@ from typing import Any
 from sonde.errors import (
     ConflictingResult,
     IllegalTransition,
-    OptionError,
     StudyExists,
     StudyNotFound,
     UnknownTrial,
 )
 from sonde.trials import Outcome, State, TrialRecord
+from sonde.trials.attributes import plain_attributes
 
 
 def is_news(record: TrialRecord, outcome: Outcome) -> bool:
@@ -54,12 +54,7 @@ def study_exists(name: str) -> StudyExists:
 
 def attributes_json(attributes: Mapping[str, Any]) -> str:
     """Return attributes as JSON text, or say which one is not JSON."""
-    for name, value in attributes.items():
-        try:
-            json.dumps({name: value})
-        except (TypeError, ValueError) as error:
-            raise OptionError(f"attribute {name!r} must be JSON-able, got {value!r} ({error})") from None
-    return json.dumps(dict(attributes))
+    return json.dumps(plain_attributes(attributes))
 
 
 def _summary(outcome: Outcome | None) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sonde.errors import OptionError
+from sonde.trials.attributes import plain_attributes
 
 DIRECTIONS = ("minimize", "maximize")
 
@@ -71,7 +72,7 @@ def attributes(value: Any) -> Mapping[str, Any]:
     """Return the attributes; None is none."""
     if value is not None and not isinstance(value, Mapping):
         raise OptionError(f"attributes must be a dict by name, got {value!r}")
-    return value or {}
+    return plain_attributes(value or {})
 
 
 def executor(value: Any) -> Any:
