@@ -16,5 +16,14 @@ def printable(text: str, *, lines: bool = False) -> str:
     return (_IN_LINES if lines else _IN_A_LINE).sub(_escaped, text)
 
 
+def is_encodable(text: str) -> bool:
+    """Whether a text can be written at all: no halves of surrogate pairs."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _escaped(match: re.Match[str]) -> str:
     return match.group().encode("unicode_escape").decode()

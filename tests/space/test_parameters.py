@@ -34,6 +34,8 @@ from sonde.space import Bool, Categorical, Float, Int, Parameter
         (lambda: Float(0, 10**400), ["Float: high", "finite number"]),
         (lambda: Float(0, 1, step=0), ["Float: step", "positive", "0.0"]),
         (lambda: Float(0, 1, step=-0.1), ["Float: step", "positive", "-0.1"]),
+        (lambda: Float(0, 1, step=2), ["Float: step=2.0", "larger than the range 0.0..1.0", "one value 0.0"]),
+        (lambda: Int(1, 3, step=3), ["Int: step=3", "larger than the range 1..3"]),
         (lambda: Int(0, 9, step=0), ["Int: step", "positive", "0"]),
         (lambda: Int(0, 9, step=-1), ["Int: step", "positive", "-1"]),
         (lambda: Int(0, 9, step=1.5), ["Int: step", "whole number", "1.5"]),

@@ -60,8 +60,10 @@ def delete(
     as_json: JsonOption = False,
 ) -> None:
     """Delete a study and its trials."""
+    from sonde.study import checks
+
     with existing_storage(storage) as opened:
-        chosen = opened.find_study(name or only_study(opened)).name
+        chosen = opened.find_study(checks.name(name or only_study(opened))).name
         count = next(sum(one.counts.values()) for one in opened.studies() if one.header.name == chosen)
         if not yes:
             _confirm(f"Delete study {chosen!r} with its {output.counted(count)}?")

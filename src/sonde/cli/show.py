@@ -131,7 +131,7 @@ def _packed(trial: Trial) -> str:
 
 
 def _reason(error: str) -> str:
-    from sonde.trials.outcome import one_line
+    from sonde.trials.reason import one_line
 
     return one_line(error)
 

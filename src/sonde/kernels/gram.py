@@ -80,6 +80,7 @@ class DerivativeGram(lx.AbstractLinearOperator):
                     "both need the same number of columns and the same precision"
                 )
             self.kernel = cast(kernel, self.X.dtype)
+            _check_columns(self.kernel, self.X)
             self.memory = memory
             self.kept = multiply.keep(self.kernel, self.X, self.columns) if keep else None
 
@@ -225,6 +226,17 @@ def _check_kernel(kernel: Any, observed: Observed) -> None:
             f"no {what}; use a smoother kernel, such as Matern({order + 1}), which is Matern-{2 * order + 3}/2, or "
             "RBF, for every summand and factor"
         )
+
+
+def _check_columns(kernel: Kernel, points: Array) -> None:
+    """Raise where the kernel's own parameters are for another number of columns, before anything is compiled."""
+    point = jax.ShapeDtypeStruct(points.shape[1:], points.dtype)
+    try:
+        jax.eval_shape(kernel, point, point)
+    except KernelError:
+        raise
+    except Exception:  # a formula that fails of something else says so where it is used
+        return
 
 
 def _register(operator: type[DerivativeGram]) -> None:

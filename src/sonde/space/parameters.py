@@ -271,6 +271,11 @@ def _check_range(parameter: Float | Int) -> None:
             f"{kind}: {low!r}..{high!r} in steps of {step!r} are more values than a float can tell apart; "
             "use a larger step, a smaller range, or a Float without step"
         )
+    if step is not None and low < high and parameter.axis.size == 1:
+        raise SpaceError(
+            f"{kind}: step={step!r} is larger than the range {low!r}..{high!r}, which leaves the one value {low!r}; "
+            "give a smaller step"
+        )
 
 
 def _describe(parameter: Float | Int, what: str) -> str:

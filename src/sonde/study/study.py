@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from sonde.errors import NoResult, OptionError, SpaceExhausted
+from sonde.errors import NoResult, OptionError, SpaceExhausted, UnknownTrial
 from sonde.execution import Executor
 from sonde.sampling import Key
 from sonde.space import Space
@@ -24,7 +24,7 @@ from sonde.study.loop import run_loop
 from sonde.study.predicting import Diagnosis, Prediction
 from sonde.study.resuming import create_or_find
 from sonde.trials import Evaluation, History, Outcome, State, Trial
-from sonde.trials.outcome import one_line
+from sonde.trials.reason import one_line
 from sonde.trials.trial import pack_row, to_trial
 
 if TYPE_CHECKING:
@@ -389,4 +389,6 @@ def _number(trial: Trial | int) -> int:
         return trial.number
     if isinstance(trial, bool) or not isinstance(trial, int | np.integer):
         raise OptionError(f"expected a Trial or its number, got {trial!r}")
+    if not 0 <= trial < 2**31:  # what a database can look for
+        raise UnknownTrial(f"there is no trial number {trial}; trials are numbered from 0")
     return int(trial)

@@ -30,6 +30,21 @@ class TrialRecord:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
+class NotActive(KeyError):
+    """A trial has no value of that parameter; says which it has."""
+
+    def __init__(self, name: object, number: int = 0, params: Mapping[str, Any] | None = None) -> None:
+        super().__init__(name)
+        self._where = number, tuple(params or ())
+
+    def __str__(self) -> str:
+        number, names = self._where
+        return (
+            f"trial {number} has no value of {self.args[0]!r}: it is no parameter, or inactive there because its when= "
+            f"does not hold; active are {', '.join(names)}. trial.get({self.args[0]!r}) gives None instead"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Trial(Mapping[str, Any]):
     """One configuration and what became of it: a Mapping of its parameters, so ``train(**trial)`` works.
@@ -68,7 +83,10 @@ class Trial(Mapping[str, Any]):
         return self.state is State.COMPLETED and all(level <= 0 for level in (self.constraints or {}).values())
 
     def __getitem__(self, name: str) -> Any:
-        return self.params[name]
+        try:
+            return self.params[name]
+        except KeyError:
+            raise NotActive(name, self.number, self.params) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.params)
