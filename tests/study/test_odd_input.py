@@ -55,7 +55,7 @@ def test_an_inactive_parameter_of_a_trial_says_so() -> None:
     study.enqueue({"kind": "a"})
     trial = study.ask()
     with pytest.raises(
-        KeyError, match=r"trial 0 has no value of 'depth': .* inactive there .* active are kind"
+        KeyError, match=r"'depth' \(trial 0 has no value of it: .* inactive .* active are kind;"
     ) as caught:
         trial["depth"]
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)

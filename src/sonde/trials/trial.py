@@ -30,18 +30,15 @@ class TrialRecord:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
-class NotActive(KeyError):
-    """A trial has no value of that parameter; says which it has."""
+class _Absent(str):
+    """The name of a parameter that a trial has no value of; a ``KeyError`` shows its repr, which says why."""
 
-    def __init__(self, name: object, number: int = 0, params: Mapping[str, Any] | None = None) -> None:
-        super().__init__(name)
-        self._where = number, tuple(params or ())
+    trial: Trial
 
-    def __str__(self) -> str:
-        number, names = self._where
+    def __repr__(self) -> str:
         return (
-            f"trial {number} has no value of {self.args[0]!r}: it is no parameter, or inactive there because its when= "
-            f"does not hold; active are {', '.join(names)}. trial.get({self.args[0]!r}) gives None instead"
+            f"{str(self)!r} (trial {self.trial.number} has no value of it: it is no parameter, or inactive because its "
+            f"when= does not hold; active are {', '.join(self.trial.params)}; trial.get gives None instead)"
         )
 
 
@@ -86,7 +83,9 @@ class Trial(Mapping[str, Any]):
         try:
             return self.params[name]
         except KeyError:
-            raise NotActive(name, self.number, self.params) from None
+            absent = _Absent(name)
+            absent.trial = self
+            raise KeyError(absent) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.params)
