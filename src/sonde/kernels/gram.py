@@ -15,6 +15,8 @@ entries).
 
 from __future__ import annotations
 
+import contextlib
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -230,9 +232,17 @@ def _check_kernel(kernel: Any, observed: Observed) -> None:
 
 def _check_columns(kernel: Kernel, points: Array) -> None:
     """Raise where the kernel's own parameters are for another number of columns, before anything is compiled."""
-    point = jax.ShapeDtypeStruct(points.shape[1:], points.dtype)
+    leaves, tree = jax.tree.flatten(kernel)
+    shapes = tuple((np.shape(leaf), str(getattr(leaf, "dtype", ""))) for leaf in leaves)
+    with contextlib.suppress(TypeError):  # a kernel of the user's own may hold what has no hash
+        _check_shapes(tree, shapes, jax.ShapeDtypeStruct(points.shape[1:], points.dtype))
+
+
+@lru_cache(maxsize=256)  # a trace takes milliseconds, and kernels of the same form are used again and again
+def _check_shapes(tree: Any, shapes: tuple[tuple[tuple[int, ...], str], ...], point: jax.ShapeDtypeStruct) -> None:
+    leaves = [jax.ShapeDtypeStruct(shape, kind) if kind else 0 for shape, kind in shapes]
     try:
-        jax.eval_shape(kernel, point, point)
+        eqx.filter_eval_shape(jax.tree.unflatten(tree, leaves), point, point)
     except KernelError:
         raise
     except Exception:  # a formula that fails of something else says so where it is used
