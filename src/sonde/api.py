@@ -100,7 +100,7 @@ def load(storage: str | os.PathLike[str] | Storage, name: str, *, strategy: str 
 
 def delete(storage: str | os.PathLike[str] | Storage, name: str) -> None:
     """Delete a study and its trials."""
-    open_storage(storage, existing=True).delete_study(name)
+    open_storage(storage, existing=True).delete_study(checks.name(name))
 
 
 def _run(

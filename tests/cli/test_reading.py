@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import math
+import re
+import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sonde.cli.reading import last_number
 
@@ -68,3 +72,38 @@ def test_nan_counts(text: str) -> None:
     number = last_number(text)
     assert number is not None
     assert math.isnan(number)
+
+
+# The definition, with ordinary quantifiers: right, and quadratic on a long run of digits.
+NOISE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\b\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\b|(?:±|\+/?-)\s*[\d.]+(?:e[+-]?\d+)?", re.IGNORECASE
+)
+NUMBER = re.compile(
+    r"(?<![\w.+-])[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|(?ai:nan|inf(?:inity)?))(?!\w|\.\w|[+-]\w)", re.IGNORECASE
+)
+PIECES = ["1", "23", ".", "+", "-", "e", "E", "nan", "inf", "infinity", "x", "_", " ", "\n", ":", "12:30", ":05", "±",
+          "+/-", "%", "/", "(", ",", "\x1b[", "m", "\x1b[0m", "é", "٣", "²"]  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=8))
+def test_the_search_finds_what_the_definition_does(text: str) -> None:
+    found = NUMBER.findall(NOISE.sub(" ", text))
+    assert repr(last_number(text)) == repr(float(found[-1]) if found else None)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["1", "1.", ".1", "+-", "1e", "1e5", "-1e-", "1:", "12:30:05.", "\x1b[", "\x1b[0", "\x1b[0/", "± ", "+-1", "+-.",
+     "inf", "nan", "1 ", "1.-", "\N{ARABIC-INDIC DIGIT ONE}"],
+)  # fmt: skip
+@pytest.mark.parametrize("end", ["x", "", " ", "e", ".x"])
+def test_the_search_takes_time_in_proportion_to_the_text(piece: str, end: str) -> None:
+    text = "0.5 " + piece * (65_536 // len(piece)) + end
+    start = time.process_time()
+    last_number(text)
+    assert time.process_time() - start < 1.0
+
+
+def test_a_letter_that_only_resembles_i_makes_no_infinity() -> None:
+    assert last_number("0.5 \N{LATIN SMALL LETTER DOTLESS I}nf") == 0.5

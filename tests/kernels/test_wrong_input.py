@@ -134,3 +134,27 @@ def test_a_function_is_wrapped_first() -> None:
 
 def test_kernels_are_part_of_sonde() -> None:
     assert sonde.kernels.RBF is RBF
+
+
+@pytest.mark.parametrize("kind", [Gram, GradientGram, ValueGradientGram])
+@pytest.mark.parametrize(
+    "kernel",
+    [ARD(RBF(), np.ones(10)), 2 * ARD(RBF(), np.ones(10)) + RBF(), RBF() * ARD(Matern52(), jnp.ones(10))],
+)
+def test_another_number_of_lengthscales_than_of_columns_is_said_at_the_call(kernel: Any, kind: Any) -> None:
+    with pytest.raises(
+        KernelError, match="the kernel has 10 lengthscales, and the points have 3; give one for each"
+    ) as caught:
+        kind(kernel, points(4))
+    assert "\n" not in str(caught.value)
+    with pytest.raises(KernelError, match="10 lengthscales, and the points have 3"):
+        kernel(points(1)[0], points(1)[0])
+
+
+def test_one_lengthscale_is_not_stretched_and_a_matrix_fits_its_points() -> None:
+    with pytest.raises(KernelError, match="1 lengthscales, and the points have 3"):
+        Gram(ARD(RBF(), [1.0]), points(4))
+    with pytest.raises(KernelError, match="3 lengthscales, and the points have 1"):
+        Gram(ARD(RBF(), [1.0, 1.0, 1.0]), points(4, d=1))
+    with pytest.raises(KernelError, match="a matrix for 2 columns, and the points have 3"):
+        Gram(Linear(RBF(), np.ones((4, 2))), points(4))

@@ -9,7 +9,7 @@ from tests.optimizers.functions import Function, quadratic, rosenbrock
 from tests.space.spaces import examples
 
 from sonde.optimizers import bfgs
-from sonde.optimizers.bfgs import _updated
+from sonde.optimizers.curvature import Dense, Pairs, unknown, update
 
 ZEROS, ONES = np.zeros(5), np.ones(5)
 
@@ -76,7 +76,7 @@ def test_the_curvature_is_that_of_the_textbook() -> None:
     expected = None
     for s in rng.normal(size=(9, 6)):
         y = matrix @ s
-        inverse, curved = _updated(inverse, curved, np.array([s, 0 * s]), np.array([y, 0 * y]))
+        inverse, curved = update(inverse, curved, np.array([s, 0 * s]), np.array([y, 0 * y]))
         left = np.eye(6) - np.outer(s, y) / (s @ y)
         start = s @ y / (y @ y) * np.eye(6) if expected is None else expected
         expected = left @ start @ left.T + np.outer(s, s) / (s @ y)
@@ -285,3 +285,30 @@ def test_what_the_function_returned_is_left_as_it_was() -> None:
     for now, then in returned:
         np.testing.assert_array_equal(now[0], then[0])
         np.testing.assert_array_equal(now[1], then[1])
+
+
+def test_pairs_multiply_by_the_same_matrix_that_dense_keeps() -> None:
+    """Also where a start has nothing to learn from a step, and where one of them leaves."""
+    rng = np.random.default_rng(1)
+    dense, pairs = (
+        Dense(np.zeros((3, 7, 7)), np.zeros(3, dtype=bool)),
+        Pairs((), (), (), np.zeros(3), np.zeros(3, bool)),
+    )
+    _, matrix, _ = quadratic(7, 0)
+    for turn in range(12):
+        step = rng.normal(size=(3, 7)) * (np.arange(3) != turn % 4)[:, None]
+        dense, pairs = (one.updated(step, step @ matrix) for one in (dense, pairs))
+    on = np.array([True, False, True])
+    vectors = rng.normal(size=(2, 7))
+    np.testing.assert_array_equal(dense.of(on).curved, pairs.of(on).curved)
+    np.testing.assert_allclose(pairs.of(on).times(vectors), dense.of(on).times(vectors), rtol=1e-9, atol=1e-12)
+
+
+def test_with_hundreds_of_coordinates_nothing_of_their_square_is_kept() -> None:
+    width = 600
+    assert isinstance(unknown(4, width), Pairs)
+    function, _, _ = quadratic(width, 0, 30.0)
+    starts = np.random.default_rng(0).random((2, width))
+    _, values = bfgs(function, starts, np.zeros(width), np.ones(width), calls=300, tolerance=1e-12)
+    expected = scipys(function, starts[0], np.zeros(width), np.ones(width))
+    np.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-6)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -190,3 +191,85 @@ def test_a_space_travels_to_another_process_after_use() -> None:
     again = pickle.loads(pickle.dumps(space))
     assert again == space
     assert PLAIN | {"a": 5} not in again
+
+
+HUGE = [
+    "9**9**9 > x",
+    "len('a'*10**9) > x",
+    "'%2000000000d' % 1 == kind",
+    "'%*d' % (2000000000, 1) == kind",
+    "b'%2000000000d' % 1 == kind",
+    "(1,)*10**9 == x",
+    "10**9 * [1] == x",
+    "[[1] * 999] * 999 == x",
+    "(1,) * 900 + (1,) * 900 == x",
+    "'a' * 99999 + 'a' * 99999 == kind",
+    "10**400 * x > 1",
+    "10**300 * 10**300 > x",
+    "9" * 1000 + " > x",
+    "exp(1000) > x",
+    "2.0**5000 > x",
+    "round(x, 10**9) > 0",
+    "round(a, -10**9) > 0",
+    "x > 0 or 9**9**9 > 1",
+    "-" * 5000 + "x > 0",
+    "not " * 5000 + "x",
+    "-" * 600 + "x > 0",
+    "x > 0" + " " * 100_000,
+    "0 < x" + " < 1" * 30_000,
+    "x" + " + x" * 20_000 + " > 1",
+]
+
+
+@pytest.mark.parametrize("expression", HUGE, ids=lambda text: text[:30])
+def test_an_expression_beyond_the_bounds_is_refused_at_once_in_one_message(expression: str) -> None:
+    stored = {"parameters": {name: {"type": "bool"} for name in ("a", "x", "kind")}, "where": [expression]}
+    for make in (lambda: SPACE.where(expression), lambda: Space.from_data(stored)):
+        start = time.process_time()
+        with pytest.raises(SpaceError, match=r"^where\(.*\) is too large: .*; write a simpler condition$") as caught:
+            make()
+        assert time.process_time() - start < 0.5
+        assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["big ** other > 1", "x ** y > 1", "'a' * big == 'a'", "(1,) * big == 1", "exp(y) > 1", "round(big, -big) > 1",
+     " * ".join(["big"] * 40) + " > 1"],
+)  # fmt: skip
+def test_what_grows_beyond_the_bounds_at_a_configuration_is_said_with_the_configuration(expression: str) -> None:
+    space = Space(big=Int(1, 2**49), other=Int(1, 10**6), x=Float(0, 1e3), y=Float(0, 1e3)).where(expression)
+    start = time.process_time()
+    with pytest.raises(SpaceError, match=r"is too large: .* at \{'big': 562949953421312"):
+        space.feasible({"big": 2**49, "other": 10**6, "x": 1e3, "y": 1e3})
+    assert time.process_time() - start < 0.5
+
+
+@pytest.mark.parametrize(
+    ("expression", "holds"),
+    [
+        ("'ab' * 2 + 'c' == 'ababc' and kind + kind == 'plainplain'", True),
+        ("[1] * 3 + [2] == [1, 1, 1, 2]", True),
+        ("2 ** 1000 > a and (-1) ** 10001 == -1 and 0 ** 10**9 == 0", True),
+        ("2 ** -1024 > 0 and a ** b == 8 and 7 % a == 1", True),
+        ("round(x, 2) == 0.5 and round(1234, -2) == 1200", True),
+        (" + ".join(["a"] * 2000) + " == 4000", True),
+        ("a - b + a - b - (a + b + a) == -9", True),
+        ("0 < x" + " < 1" * 1000, False),
+        ("(" * 150 + "x" + ")" * 150 + " > 0.7", False),
+    ],
+    ids=lambda text: str(text)[:30],
+)
+def test_what_is_within_the_bounds_means_what_it_means_in_python(expression: str, holds: bool) -> None:
+    assert SPACE.where(expression).feasible(PLAIN) is holds
+
+
+def test_a_parameter_may_have_the_name_of_a_function_or_of_an_operator() -> None:
+    space = Space({"min": Int(1, 3), "checked *": Int(1, 3), "a": Int(1, 3)}).where("min + a < 4")
+    assert space.feasible({"min": 1, "checked *": 2, "a": 2})
+    assert not space.feasible({"min": 3, "checked *": 2, "a": 2})
+
+
+def test_lone_surrogates_in_an_expression_are_refused() -> None:
+    with pytest.raises(SpaceError, match="not an expression"):
+        SPACE.where("kind == '\ud800'")

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -31,6 +34,8 @@ from sonde.space import Bool, Categorical, Float, Int, Parameter
         (lambda: Float(0, 10**400), ["Float: high", "finite number"]),
         (lambda: Float(0, 1, step=0), ["Float: step", "positive", "0.0"]),
         (lambda: Float(0, 1, step=-0.1), ["Float: step", "positive", "-0.1"]),
+        (lambda: Float(0, 1, step=2), ["Float: step=2.0", "larger than the range 0.0..1.0", "one value 0.0"]),
+        (lambda: Int(1, 3, step=3), ["Int: step=3", "larger than the range 1..3"]),
         (lambda: Int(0, 9, step=0), ["Int: step", "positive", "0"]),
         (lambda: Int(0, 9, step=-1), ["Int: step", "positive", "-1"]),
         (lambda: Int(0, 9, step=1.5), ["Int: step", "whole number", "1.5"]),
@@ -174,3 +179,31 @@ def test_numeric_bounds_are_canonical() -> None:
 )
 def test_size(parameter: Parameter, size: float) -> None:
     assert parameter.size == size
+
+
+def test_a_set_of_choices_has_the_same_order_in_every_process() -> None:
+    program = (
+        "from sonde import Categorical as C, Space; from enum import Enum; E = Enum('E', 'a b c');"
+        "mixed = C({'b', 'a', 'c', 10, 9, 1.5, None, True, (1, 'x'), (1, 'y'), frozenset('pq')});"
+        "print(Space(a=mixed, b=C(frozenset(E)), c=C({'x': 1, 'y': 2}.keys())).to_json())"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", program], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, text=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    ]
+    assert said[0]
+    assert len(set(said)) == 1
+    assert Categorical({"b", "a", 10, 9}).choices == (9, 10, "a", "b")
+
+
+def test_what_has_no_hash_or_an_equal_of_another_type_is_found_all_the_same() -> None:
+    parameter = Categorical([{1, 2}, frozenset({3}), [1], (1,), {"a": [1]}])
+    assert parameter.number(frozenset({1, 2})) == 0
+    assert parameter.number({3}) == 1
+    assert parameter.number([1.0]) == 2
+    assert parameter.number((True,)) == 3
+    assert parameter.number({"a": [1]}) == 4
+    assert {"a": [2]} not in parameter
+    assert Categorical(["a", "b"]).number(np.array("b")) == 1

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
@@ -115,3 +117,40 @@ def test_rows_come_in_order() -> None:
         {"a": 2, "b": True, "c": "x"},
         {"a": 2, "b": True, "c": "y"},
     ]
+
+
+def test_a_space_is_read_like_a_dict_of_its_parameters() -> None:
+    parameters = {"lr": Float(0, 1), "layers": Int(1, 8)}
+    space = Space(parameters)
+    assert list(space) == list(space.keys()) == ["lr", "layers"]
+    assert dict(space) == dict(space.items()) == parameters
+    assert list(space.values()) == list(parameters.values())
+    assert Space({**space, "bias": Bool()}).names == ("lr", "layers", "bias")
+    assert {"lr": 0.5, "layers": 1} in space
+    assert "lr" not in space  # a name is no configuration
+    assert "lr" in space.names
+
+
+def test_a_space_nested_without_end_is_refused() -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    with pytest.raises(SpaceError, match="nested too deep"):
+        Space.from_json(deep)
+    entry = {"type": "categorical", "choices": ["a"]}
+    for depth in (450, 700, 900):
+        choice: object = 1
+        for _ in range(depth):
+            choice = [choice]
+        text = json.dumps({"parameters": {"c": entry | {"choices": [choice, "a"]}}})
+        with contextlib.suppress(SpaceError):  # how deep is too deep depends on where it is called from
+            assert Space.from_json(text).size == 2
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\udfffb"])
+def test_half_a_character_in_a_parameters_name_is_refused(name: str) -> None:
+    with pytest.raises(SpaceError, match="half a character"):
+        Space({name: Bool()})
+
+
+def test_half_a_character_in_a_choice_is_kept() -> None:
+    space = Space(c=Categorical(["\ud800", "a"]))
+    assert Space.from_json(space.to_json()) == space

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import inspect
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -8,7 +10,7 @@ import pytest
 
 from sonde.errors import OptionError
 from sonde.space import Float, Space
-from sonde.strategies import resolve_strategy
+from sonde.strategies import Strategy, resolve_strategy
 from sonde.strategies.auto import TABLE, Auto
 from sonde.strategies.dngo import DNGO
 from sonde.strategies.fobo import FOBO
@@ -63,3 +65,23 @@ def test_a_first_suggestion_needs_no_heavy_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "shown"),
+    [
+        (GP(), "GP()"),
+        (GP("ucb"), "GP(acquisition='ucb')"),
+        (GP(batch="joint", search="bfgs"), "GP(batch='joint')"),
+        (DNGO("networks", networks=3), "DNGO(basis='networks', networks=3)"),
+        (FOBO(kernel="rbf"), "FOBO(kernel='rbf')"),
+        (IGO(adapt=None, sample_size=8), "IGO(adapt=None, sample_size=8)"),
+        (resolve_strategy("sobol"), "Sobol()"),
+        (resolve_strategy("auto"), "Auto()"),
+    ],
+    ids=repr,
+)
+def test_the_options_of_a_strategy_are_shown_where_they_are_not_the_default(strategy: Strategy, shown: str) -> None:
+    assert repr(strategy) == shown
+    assert repr(pickle.loads(pickle.dumps(strategy))) == shown
+    assert "acquisition" in str(inspect.signature(GP))

@@ -31,6 +31,19 @@ def test_squared_distances_count_differing_categories(choices: list[int], data: 
         assert np.sum((x[0, own] - x[1, own]) ** 2) == pytest.approx(float(one[k] != other[k]), abs=1e-15)
 
 
+def test_of_very_many_choices_the_distances_are_near_one() -> None:
+    features = Features((10_000, 0))
+    assert len(features.groups) == 257
+    units = np.stack([(np.arange(300) * 33 + 0.5) / 10_000, np.zeros(300)], axis=1)
+    x = features(units)
+    squares = np.sum((x[:, None] - x[None]) ** 2, axis=-1)
+    apart = squares[~np.eye(300, dtype=bool)]
+    assert np.all(np.abs(apart - 1) < 0.35)
+    assert np.std(apart) < 0.08
+    np.testing.assert_array_equal(np.diagonal(squares), 0)
+    np.testing.assert_array_equal(features(units + np.array([4e-5, 0.0])), x)  # any unit of a stretch is its category
+
+
 def test_any_unit_of_a_stretch_is_its_category() -> None:
     features = Features((3,))
     x = features(np.array([[0.0], [0.33], [0.34], [0.66], [0.67], [1.0]]))

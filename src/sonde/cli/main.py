@@ -13,6 +13,7 @@ from sonde.cli.manage import delete, export
 from sonde.cli.run import run
 from sonde.cli.show import best, studies, trials
 from sonde.errors import SondeError
+from sonde.text import printable
 from sonde.version import __version__
 
 # Plain help: Rich would take longer to load than all the rest.
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _one_line(message: object) -> str:
-    return " ".join(line.strip() for line in str(message).splitlines())
+    return printable(" ".join(line.strip() for line in str(message).splitlines()))
 
 
 def _show_warning(message: object, *_: Any, **__: Any) -> None:

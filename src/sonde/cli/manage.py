@@ -13,6 +13,7 @@ from sonde.cli import output
 from sonde.cli.opening import existing_storage, existing_study, only_study
 from sonde.cli.options import DEFAULT_STORAGE, JsonOption, NameOption, StorageOption
 from sonde.errors import OptionError
+from sonde.text import printable
 
 
 class Format(enum.StrEnum):
@@ -32,6 +33,9 @@ def export(
     kind: Annotated[
         Format | None, typer.Option("--format", help="Format; without --output, print it. [default: csv]")
     ] = None,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Do not put an apostrophe before text that a spreadsheet would run.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write all trials of a study as CSV or JSON."""
@@ -40,9 +44,10 @@ def export(
         from sonde.study.export import text
 
         found = study.trials
-        written = text(found, study.space, chosen)
+        written = text(found, study.space, chosen, raw=raw)
     if target is None:
-        typer.echo(written.removesuffix("\n"))
+        shown = written.removesuffix("\n")
+        typer.echo(printable(shown, lines=True) if sys.stdout.isatty() else shown)
         return
     _write(target, written)
     output.notice(f"wrote {output.counted(len(found))} to {target}")
@@ -55,8 +60,10 @@ def delete(
     as_json: JsonOption = False,
 ) -> None:
     """Delete a study and its trials."""
+    from sonde.study import checks
+
     with existing_storage(storage) as opened:
-        chosen = opened.find_study(name or only_study(opened)).name
+        chosen = opened.find_study(checks.name(name or only_study(opened))).name
         count = next(sum(one.counts.values()) for one in opened.studies() if one.header.name == chosen)
         if not yes:
             _confirm(f"Delete study {chosen!r} with its {output.counted(count)}?")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sonde.cli.template import argument_text
+from sonde.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +21,7 @@ _UNBOUNDED = 100_000  # columns: a pipe has no width, so nothing is folded there
 
 def notice(text: str) -> None:
     """Tell a person something that is not the result."""
-    typer.echo(text, err=True)
+    typer.echo(printable(text, lines=True), err=True)
 
 
 def counted(number: int) -> str:
@@ -55,15 +56,10 @@ def make_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
 
     table = Table(box=None, show_header=any(headers), pad_edge=False, padding=(0, 2, 0, 0))
     for header in headers:
-        table.add_column(Text(header), overflow="fold")
+        table.add_column(Text(printable(header)), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_printable(cell)) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     return table
-
-
-def _printable(text: str) -> str:
-    """Return a cell in one line, without what a program may have sent to steer a terminal."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def console() -> Console:

@@ -13,6 +13,7 @@ from sonde.cli.opening import existing_storage, existing_study
 from sonde.cli.options import DEFAULT_STORAGE, JsonOption, NameOption, StorageOption
 from sonde.cli.template import argument_text
 from sonde.errors import OptionError
+from sonde.text import printable
 
 if TYPE_CHECKING:
     from sonde.storage import StudySummary
@@ -73,9 +74,8 @@ def show_best(study: Study, as_json: bool) -> None:
         output.print_json(document)
         return
     failed = f" ({document['failed']} failed)" if document["failed"] else ""
-    typer.echo(
-        f"{study.name}: the best of {output.counted(document['trials'])}{failed} is trial {document['best_trial']}"
-    )
+    counted = output.counted(document["trials"])
+    typer.echo(f"{printable(study.name)}: the best of {counted}{failed} is trial {document['best_trial']}")
     rows = [("value", repr(document["best_value"]))]
     rows += [(name, argument_text(value)) for name, value in document["best_params"].items()]
     output.print_table(("", ""), rows)
@@ -131,7 +131,7 @@ def _packed(trial: Trial) -> str:
 
 
 def _reason(error: str) -> str:
-    from sonde.trials.outcome import one_line
+    from sonde.trials.reason import one_line
 
     return one_line(error)
 

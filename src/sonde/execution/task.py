@@ -16,7 +16,7 @@ import cloudpickle
 
 from sonde.errors import EvaluationError, OptionError
 from sonde.trials import Evaluation, Trial
-from sonde.trials.outcome import real
+from sonde.trials.outcome import describe, real
 
 
 @dataclass(frozen=True)
@@ -87,5 +87,5 @@ def _portable(error: Exception) -> Exception:
     try:
         cloudpickle.loads(cloudpickle.dumps(error))
     except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
+        return RuntimeError(describe(error))
     return error

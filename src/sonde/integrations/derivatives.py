@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sonde.errors import EvaluationError
 
-Function = Callable[[Mapping[str, Any]], Any]
+Function = Callable[[Any], Any]  # of a dict of the parameters, whatever type the author gave its values
 
 
 class Derivatives(NamedTuple):

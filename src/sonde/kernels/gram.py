@@ -15,6 +15,8 @@ entries).
 
 from __future__ import annotations
 
+import contextlib
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -80,6 +82,7 @@ class DerivativeGram(lx.AbstractLinearOperator):
                     "both need the same number of columns and the same precision"
                 )
             self.kernel = cast(kernel, self.X.dtype)
+            _check_columns(self.kernel, self.X)
             self.memory = memory
             self.kept = multiply.keep(self.kernel, self.X, self.columns) if keep else None
 
@@ -225,6 +228,25 @@ def _check_kernel(kernel: Any, observed: Observed) -> None:
             f"no {what}; use a smoother kernel, such as Matern({order + 1}), which is Matern-{2 * order + 3}/2, or "
             "RBF, for every summand and factor"
         )
+
+
+def _check_columns(kernel: Kernel, points: Array) -> None:
+    """Raise where the kernel's own parameters are for another number of columns, before anything is compiled."""
+    leaves, tree = jax.tree.flatten(kernel)
+    shapes = tuple((np.shape(leaf), str(getattr(leaf, "dtype", ""))) for leaf in leaves)
+    with contextlib.suppress(TypeError):  # a kernel of the user's own may hold what has no hash
+        _check_shapes(tree, shapes, jax.ShapeDtypeStruct(points.shape[1:], points.dtype))
+
+
+@lru_cache(maxsize=256)  # a trace takes milliseconds, and kernels of the same form are used again and again
+def _check_shapes(tree: Any, shapes: tuple[tuple[tuple[int, ...], str], ...], point: jax.ShapeDtypeStruct) -> None:
+    leaves = [jax.ShapeDtypeStruct(shape, kind) if kind else 0 for shape, kind in shapes]
+    try:
+        eqx.filter_eval_shape(jax.tree.unflatten(tree, leaves), point, point)
+    except KernelError:
+        raise
+    except Exception:  # a formula that fails of something else says so where it is used
+        return
 
 
 def _register(operator: type[DerivativeGram]) -> None:

@@ -11,6 +11,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from sonde.errors import KernelError
+
 
 class Map(eqx.Module):
     """A differentiable function of one point."""
@@ -46,8 +48,15 @@ class LinearMap(Map):
 
     matrix: Array
 
+    def _check(self, points: Array) -> None:
+        taken, columns = self.matrix.shape[-1], points.shape[-1]
+        if taken != columns:
+            what = f"{taken} lengthscales" if self.matrix.ndim == 1 else f"a matrix for {taken} columns"
+            raise KernelError(f"the kernel has {what}, and the points have {columns}; give one for each column")
+
     def __call__(self, x: Array) -> Array:
         """Map one point."""
+        self._check(x)
         return self.matrix * x if self.matrix.ndim == 1 else self.matrix @ x
 
     @property
@@ -57,6 +66,7 @@ class LinearMap(Map):
 
     def rows(self, points: Array) -> Array:
         """Map points."""
+        self._check(points)
         return points * self.matrix if self.matrix.ndim == 1 else points @ self.matrix.T
 
     def push(self, points: Array, vectors: Array) -> Array:

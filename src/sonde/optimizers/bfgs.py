@@ -2,14 +2,12 @@
 
 SciPy's L-BFGS-B takes one start at a time, and most of its time goes to calls of a function that could have answered
 for all of them. Here each call tries one step of every start, each with its own curvature and step length; a start
-whose step does not climb enough tries a shorter one next time, and one that has arrived leaves. The inverse Hessians
-are dense: with tens of coordinates, one batched product costs less than the recursion of a limited memory, call by
-call.
+whose step does not climb enough tries a shorter one next time, and one that has arrived leaves.
 
 A coordinate close to a bound that its gradient points to goes there and stays; the quasi-Newton direction is taken in
 the others, and the step is projected (Bertsekas 1982) and shortened until it climbs.
 
-Symbols: B starts, D coordinates; s = step, y = change of the gradient of the negative, H = inverse Hessian of that.
+Symbols: B starts, D coordinates; H = inverse Hessian of the negative of the function (``curvature``).
 """
 
 from __future__ import annotations
@@ -18,6 +16,8 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sonde.optimizers.curvature import Dense, Pairs, unknown
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], tuple[Array, Array]]
@@ -40,14 +40,14 @@ def bfgs(
     values, gradients = (np.array(each) for each in function(ends.copy()))  # the function may keep what it got
     live = np.flatnonzero(np.isfinite(values))
     x, value, gradient, low, high = (each[live] for each in (ends, values, gradients, low, high))
-    inverse = np.zeros((len(live), x.shape[1], x.shape[1]))
-    curved, idle, refused = (np.zeros(len(live), dtype=kind) for kind in (bool, int, int))
-    way, length = _way(x, gradient, low, high, inverse, curved), np.ones(len(live))
+    curvature = unknown(*x.shape)
+    idle, refused = (np.zeros(len(live), dtype=int) for _ in range(2))
+    way, length = _way(x, gradient, low, high, curvature), np.ones(len(live))
     for _ in range(calls - 1):
         on = (idle < 2) & (refused < REFUSALS) & way.any(axis=1)
         if not on.all():
-            x, value, gradient, low, high, inverse = (each[on] for each in (x, value, gradient, low, high, inverse))
-            way, length, live, curved, idle, refused = way[on], length[on], live[on], curved[on], idle[on], refused[on]
+            x, value, gradient, low, high, way = (each[on] for each in (x, value, gradient, low, high, way))
+            length, live, idle, refused, curvature = length[on], live[on], idle[on], refused[on], curvature.of(on)
         if not len(live):
             break
         tried = np.clip(x + length[:, None] * way, low, high)
@@ -56,25 +56,25 @@ def bfgs(
         gained = np.where(np.isfinite(tried_value), tried_value - value, -np.inf)
         good = (gained >= CLIMB * promised) & (gained > 0)
         step, change = (np.where(good[:, None], each, 0.0) for each in (tried - x, gradient - tried_gradient))
-        inverse, curved = _updated(inverse, curved, step, change)
+        curvature = curvature.updated(step, change)
         idle = np.where(good, np.where(gained <= tolerance * np.maximum(1.0, np.abs(value)), idle + 1, 0), idle)
         refused = np.where(good, 0, refused + 1)
         length = np.where(good, 1.0, length * _shortened(promised, gained))
         x, gradient = (np.where(good[:, None], new, old) for new, old in ((tried, x), (tried_gradient, gradient)))
         value = np.where(good, tried_value, value)
-        way = np.where(good[:, None], _way(x, gradient, low, high, inverse, curved), way)
+        way = np.where(good[:, None], _way(x, gradient, low, high, curvature), way)
         ends[live], values[live] = x, value
     return ends, values
 
 
-def _way(x: Array, gradient: Array, low: Array, high: Array, inverse: Array, curved: NDArray[np.bool_]) -> Array:
+def _way(x: Array, gradient: Array, low: Array, high: Array, curvature: Dense | Pairs) -> Array:
     """Return the direction of each start: quasi-Newton where its curvature is known and leads uphill, else steepest."""
     close = CLOSE * (high - low)
     sinking, rising = (x - low <= close) & (gradient < 0), (high - x <= close) & (gradient > 0)
     bound = sinking | rising
     ahead = np.where(bound, 0.0, gradient)
-    way = np.where(bound, 0.0, (inverse @ ahead[:, :, None])[:, :, 0])
-    newton = curved & (np.einsum("bd,bd->b", way, ahead) > 0)
+    way = np.where(bound, 0.0, curvature.times(ahead))
+    newton = curvature.curved & (np.einsum("bd,bd->b", way, ahead) > 0)
     if not newton.all():
         width = high - low
         largest = np.max(np.abs(ahead) / np.where(width > 0, width, 1.0), axis=1, keepdims=True)
@@ -91,19 +91,3 @@ def _shortened(promised: Array, gained: Array) -> Array:
     with np.errstate(invalid="ignore"):
         share = np.where(lack > 0, promised / (2 * np.where(lack > 0, lack, 1.0)), 0.5)
     return np.clip(np.nan_to_num(share, nan=0.1), 0.1, 0.5)
-
-
-def _updated(inverse: Array, curved: NDArray[np.bool_], step: Array, change: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Return H after the update (I - r s y^T) H (I - r y s^T) + r s s^T, r = 1 / s.y; kept where s.y is too small."""
-    product, norm = np.einsum("bd,bd->b", step, change), np.einsum("bd,bd->b", change, change)
-    usable = (product > 1e-10 * norm) & (norm > 0)
-    rate = 1 / np.where(usable, product, 1.0)
-    scale = np.where(usable, product, 0.0) / np.where(usable, norm, 1.0)  # of a first H: s.y / y.y
-    first = usable & ~curved
-    if first.any():
-        inverse = np.where(first[:, None, None], scale[:, None, None] * np.eye(step.shape[1]), inverse)
-    moved = (inverse @ change[:, :, None])[:, :, 0]  # H y
-    both = rate[:, None, None] * (moved[:, :, None] * step[:, None, :])
-    stretch = rate * (1 + rate * np.einsum("bd,bd->b", change, moved))
-    grown = inverse - both - both.swapaxes(1, 2) + stretch[:, None, None] * (step[:, :, None] * step[:, None, :])
-    return np.where(usable[:, None, None], grown, inverse), curved | usable

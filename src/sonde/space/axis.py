@@ -58,23 +58,23 @@ class Axis:
         """Whether the number lies on the axis (on the lattice, up to rounding)."""
         if self.continuous:
             return self.low <= number <= self.high
-        if not self.low - self._step < number < self.high + self._step:
+        if not self.low - self.spacing < number < self.high + self.spacing:
             return False
-        return abs(number - self.nearest(number)) <= _LATTICE_TOLERANCE * self._step
+        return abs(number - self.nearest(number)) <= _LATTICE_TOLERANCE * self.spacing
 
     def nearest(self, number: float) -> float:
         """Return the lattice point nearest to a number within a step of the lattice."""
-        return self.point(min(max(round((number - self.low) / self._step), 0), self.size - 1))
+        return self.point(min(max(round((number - self.low) / self.spacing), 0), self.size - 1))
 
     def point(self, index: float) -> float:
         """Return the lattice point of that index."""
-        low, step, scale = self._grid
+        low, step, scale = self.grid
         return (low + index * step) / scale
 
     @cached_property
     def width(self) -> float:
         """Length of the scale from edge to edge; 1 where a log scale is too short for a float to tell."""
-        start, stop = self._edges
+        start, stop = self.edges
         return stop - start or 1.0
 
     def snap(self, numbers: ArrayLike) -> NDArray[np.float64]:
@@ -82,19 +82,19 @@ class Axis:
         numbers = np.asarray(numbers, dtype=float)
         if self.continuous:
             return np.asarray(np.clip(numbers, self.low, self.high))
-        index = np.rint((numbers - self.low) / self._step)
-        low, step, scale = self._grid
+        index = np.rint((numbers - self.low) / self.spacing)
+        low, step, scale = self.grid
         return np.asarray((low + np.clip(index, 0, self.size - 1) * step) / scale)
 
     def to_unit(self, numbers: ArrayLike) -> NDArray[np.float64]:
         """Map numbers of the axis to [0, 1]."""
         scaled = self._scaled(np.asarray(numbers, dtype=float))
-        return np.clip((scaled - self._edges[0]) / self.width, 0.0, 1.0)
+        return np.clip((scaled - self.edges[0]) / self.width, 0.0, 1.0)
 
     def from_unit(self, units: ArrayLike) -> NDArray[np.float64]:
         """Map [0, 1] to numbers of the axis; on a lattice, to the point that owns the stretch."""
         units = np.asarray(units, dtype=float)
-        scaled = self._edges[0] + units * self.width
+        scaled = self.edges[0] + units * self.width
         numbers = self.snap(np.exp(scaled) if self.log else scaled)
         if not self.continuous:
             return numbers
@@ -111,16 +111,17 @@ class Axis:
         return numbers * self.width**2 if self.log else np.zeros_like(numbers)
 
     @cached_property
-    def _step(self) -> float:
+    def spacing(self) -> float:
+        """The step of the lattice."""
         return self.step or abs(self.low) / 1024 or 1.0  # a single value has no step of its own: a small one will do
 
     @cached_property
-    def _edges(self) -> tuple[float, float]:
-        """Return the ends of the scale, in scaled (linear or log) coordinates."""
+    def edges(self) -> tuple[float, float]:
+        """The ends of the scale, in scaled (linear or log) coordinates."""
         low, high = self.low, self.high
         if not self.continuous:
             # On a log scale the lower edge must stay positive, also where the step is larger than low.
-            reach = self._step / 2
+            reach = self.spacing / 2
             low, high = low - (min(reach, low / 2) if self.log else reach), self.point(self.size - 1) + reach
         return float(self._scaled(np.asarray(low))), float(self._scaled(np.asarray(high)))
 
@@ -128,17 +129,17 @@ class Axis:
         return np.log(numbers) if self.log else numbers
 
     @cached_property
-    def _grid(self) -> tuple[float, float, float]:
-        """Return low and step as whole multiples of 1 / scale, the last decimal that the user wrote.
+    def grid(self) -> tuple[float, float, float]:
+        """Low and step as whole multiples of 1 / scale, the last decimal that the user wrote.
 
         Points are then right to the last bit, 0.1, 0.2, 0.3 and not 0.30000000000000004, as long as a float holds the
         whole numbers and the scale exactly.
         """
-        low, step = _decimal(self.low), _decimal(self._step)
+        low, step = _decimal(self.low), _decimal(self.spacing)
         digits = max(0, *(-int(number.as_tuple().exponent) for number in (low, step)))
-        largest = max(abs(self.low), abs(self.high), self._step)
+        largest = max(abs(self.low), abs(self.high), self.spacing)
         if digits > MAX_DIGITS or largest * 10.0**digits >= 2**53:
-            return self.low + 0.0, self._step, 1.0  # + 0.0: never -0.0
+            return self.low + 0.0, self.spacing, 1.0  # + 0.0: never -0.0
         return float(low.scaleb(digits)) + 0.0, float(step.scaleb(digits)), 10.0**digits
 
 

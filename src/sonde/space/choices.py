@@ -11,9 +11,11 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from sonde.errors import SpaceError
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,79 @@ def label(choice: Any) -> str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(choice))
 
 
+def in_order(choices: Iterable[Any]) -> list[Any]:
+    """Return the choices of a set in an order that is the same in every process: by type, then by value or label."""
+    kinds: dict[str, list[Any]] = {}
+    for choice in choices:
+        kinds.setdefault(type(choice).__name__, []).append(choice)
+    return [choice for kind in sorted(kinds) for choice in _sorted(kinds[kind])]
+
+
+def _sorted(choices: list[Any]) -> list[Any]:
+    if all(type(choice) in (int, float, str, bool) for choice in choices):
+        return sorted(choices)  # 2 before 10
+    return sorted(choices, key=label)
+
+
 def same(left: Any, right: Any) -> bool:
     """Whether two choices are the same one: 1, 1.0 and True are three."""
+    return type(left) is type(right) and equal(left, right)
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Whether two values are equal; arrays and the like, which compare elementwise, only to themselves."""
     try:
-        return type(left) is type(right) and bool(left == right)
-    except (TypeError, ValueError):  # arrays and the like compare elementwise
-        return left is right
+        return left is right or bool(left == right)
+    except (TypeError, ValueError):
+        return False
+
+
+class Index:
+    """Finds the position of a choice by hash; what has none is found by comparing with the others that have none."""
+
+    def __init__(self, choices: Sequence[Any]) -> None:
+        self._choices = choices
+        self._exact: dict[tuple[type, Any], int] = {}
+        self._equal: dict[Any, int] = {}
+        self._unhashable: list[int] = []
+        for position, choice in enumerate(choices):
+            if self.exact(choice) is not None:
+                raise SpaceError(f"Categorical: the choice {choice!r} is there twice")
+            key = _key(choice)
+            if key is None:
+                self._unhashable.append(position)
+            else:
+                self._exact[type(choice), key] = position
+                self._equal.setdefault(key, position)
+
+    def exact(self, value: Any) -> int | None:
+        """Return the position of that very choice, of the same type, or None."""
+        key = _key(value)
+        if key is not None:
+            return self._exact.get((type(value), key))
+        return next((position for position in self._unhashable if same(self._choices[position], value)), None)
+
+    def merely_equal(self, value: Any) -> int | None:
+        """Return the first position of a choice that is equal, whatever its type, or None."""
+        key = _key(value)
+        if key is not None and key in self._equal:
+            return self._equal[key]
+        return next((position for position, choice in enumerate(self._choices) if equal(choice, value)), None)
+
+
+def _key(value: Any) -> Any:
+    """Return something to look a choice up by: equal choices have equal keys. None where there is no such thing."""
+    try:
+        return _frozen(value)
+    except TypeError:
+        return None
+
+
+def _frozen(value: Any) -> Any:
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return kind, tuple(map(_frozen, value))
+    if kind is dict:
+        return kind, frozenset((key, _frozen(item)) for key, item in value.items())
+    hash(value)
+    return ("one", value)

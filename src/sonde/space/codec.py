@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.errors import ConfigurationError
+from sonde.space.axes import Axes
 from sonde.space.conditions import Conditions
 from sonde.space.parameters import Parameter
 
@@ -34,6 +35,7 @@ class Codec:
         self._names = list(parameters)
         self._conditions = conditions
         self.axes = tuple(parameter.axis for parameter in parameters.values())
+        self._together = Axes(self.axes)
 
     # configuration <-> row
 
@@ -73,18 +75,11 @@ class Codec:
     def encode(self, rows: Array) -> tuple[Array, Mask]:
         """Return units and activity of rows."""
         active = ~np.isnan(rows)
-        units = np.full(rows.shape, IDLE)
-        for column, axis in enumerate(self.axes):
-            here = active[:, column]
-            units[here, column] = axis.to_unit(rows[here, column])
-        return units, active
+        return np.where(active, self._together.to_unit(rows), IDLE), active
 
     def decode(self, units: Array) -> Array:
         """Return the rows that points of the unit cube stand for (lattices snap, inactive entries become NaN)."""
-        rows = np.empty(units.shape)
-        for column, axis in enumerate(self.axes):
-            rows[:, column] = axis.from_unit(units[:, column])
-        return self.deactivate(rows)
+        return self.deactivate(self._together.from_unit(units))
 
     def deactivate(self, rows: Array) -> Array:
         """Return complete rows with NaN where an entry is inactive."""

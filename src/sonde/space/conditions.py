@@ -7,21 +7,18 @@ once; ``count`` counts configurations.
 from __future__ import annotations
 
 import graphlib
-import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sonde.errors import ConfigurationError, SpaceError
 from sonde.space.parameters import Parameter
-
-Known: TypeAlias = frozenset[tuple[int, float]]  # (column, its number)
 
 
 @dataclass(frozen=True)
@@ -30,6 +27,11 @@ class Condition:
 
     parent: int
     numbers: frozenset[float]
+
+    @cached_property
+    def listed(self) -> NDArray[np.float64]:
+        """The numbers as an array."""
+        return np.array(sorted(self.numbers))
 
 
 @dataclass(frozen=True)
@@ -49,46 +51,50 @@ class Conditions:
         active = np.ones(numbers.shape, dtype=bool)
         for column in self.order:
             for condition in self.of[column]:
-                allowed = np.isin(numbers[:, condition.parent], list(condition.numbers))
+                allowed = np.isin(numbers[:, condition.parent], condition.listed)
                 active[:, column] &= active[:, condition.parent] & allowed
         return active
 
     def count(self, sizes: list[float]) -> float:
         """Return the number of configurations, where column i has sizes[i] values.
 
-        Goes column by column with a tally of configurations by what conditions of later columns ask about earlier ones.
+        Goes column by column with a tally of configurations by the later columns that are out already: of many
+        conditions on one column it only matters whether all have held so far.
         """
         if math.inf in sizes:
             return math.inf  # a parameter that could never be active is refused by resolve()
-        last = {rule.parent: place for place, column in enumerate(self.order) for rule in self.of[column]}
-        tally: dict[Known, float] = {frozenset(): 1}
-        for place, column in enumerate(self.order):
-            grown: defaultdict[Known, float] = defaultdict(int)
-            for known, count in tally.items():
-                kept = frozenset(pair for pair in known if last[pair[0]] > place)
-                for new, times in self._ways(column, dict(known), sizes[column]):
-                    grown[kept | new] += count * times
+        tally: dict[frozenset[int], float] = {frozenset(): 1}
+        for column in self.order:
+            grown: defaultdict[frozenset[int], float] = defaultdict(int)
+            ways = self._ways(column, sizes[column])
+            for out, count in tally.items():
+                if column in out:
+                    grown[frozenset(out - {column}).union(self._children[column])] += count
+                else:
+                    for refused, times in ways.items():
+                        grown[out | refused] += count * times
             tally = grown
         return sum(tally.values())
 
-    def _ways(self, column: int, known: dict[int, float], size: float) -> Iterator[tuple[Known, float]]:
-        """Go through the ways to fill a column: each number that a condition asks for, the others together."""
-        if not all(known.get(rule.parent) in rule.numbers for rule in self.of[column]):
-            yield frozenset(), 1
-            return
-        special = self._asked[column]
-        if size > len(special):
-            yield frozenset(), size - len(special)
-        for number in special:
-            yield frozenset({(column, number)}), 1
+    def _ways(self, column: int, size: float) -> Mapping[frozenset[int], float]:
+        """Return how many values of a column leave which of its children out."""
+        children = self._children[column]
+        asked = set().union(*children.values())
+        ways: defaultdict[frozenset[int], float] = defaultdict(int)
+        for number in asked:
+            ways[frozenset(child for child, numbers in children.items() if number not in numbers)] += 1
+        if size > len(asked):
+            ways[frozenset(children)] += size - len(asked)
+        return ways
 
     @cached_property
-    def _asked(self) -> list[set[float]]:
-        """For each column the numbers that conditions ask for."""
-        asked: list[set[float]] = [set() for _ in self.of]
-        for rule in itertools.chain.from_iterable(self.of):
-            asked[rule.parent] |= rule.numbers
-        return asked
+    def _children(self) -> list[dict[int, frozenset[float]]]:
+        """For each column its children, and under which numbers they are active."""
+        children: list[dict[int, frozenset[float]]] = [{} for _ in self.of]
+        for child, own in enumerate(self.of):
+            for rule in own:
+                children[rule.parent][child] = rule.numbers
+        return children
 
 
 def resolve(parameters: Mapping[str, Parameter]) -> Conditions:

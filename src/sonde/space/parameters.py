@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -135,7 +135,10 @@ class Int(Parameter):
 
 @dataclass(frozen=True)
 class Categorical(Parameter):
-    """One of several choices without order: strings, numbers, tuples, dicts, functions, ..."""
+    """One of several choices without order: strings, numbers, tuples, dicts, functions, ...
+
+    Those of a set are sorted, so that they are the same in every process.
+    """
 
     choices: Sequence[Any]
     when: Mapping[str, Any] | None = field(default=None, kw_only=True)
@@ -143,14 +146,20 @@ class Categorical(Parameter):
     def __post_init__(self) -> None:
         if isinstance(self.choices, str) or not hasattr(self.choices, "__iter__"):
             raise SpaceError(f"Categorical: choices must be a list of values, got {self.choices!r}")
-        _freeze(self, "choices", tuple(one.item() if isinstance(one, np.generic) else one for one in self.choices))
+        given = choice_json.in_order(self.choices) if isinstance(self.choices, Set) else self.choices
+        _freeze(self, "choices", tuple(one.item() if isinstance(one, np.generic) else one for one in given))
         if not self.choices:
             raise SpaceError("Categorical: choices is empty; give at least one value")
-        for position, choice in enumerate(self.choices):
-            if isinstance(choice, float) and math.isnan(choice):
-                raise SpaceError("Categorical: nan is not equal to itself and cannot be a choice; use None")
-            if any(choice_json.same(choice, other) for other in self.choices[:position]):
-                raise SpaceError(f"Categorical: the choice {choice!r} is there twice")
+        if any(isinstance(choice, float) and math.isnan(choice) for choice in self.choices):
+            raise SpaceError("Categorical: nan is not equal to itself and cannot be a choice; use None")
+        try:
+            _ = self._index
+        except RecursionError:
+            raise SpaceError("Categorical: a choice is nested too deep; give it a name and use that") from None
+
+    @cached_property
+    def _index(self) -> choice_json.Index:
+        return choice_json.Index(self.choices)
 
     @cached_property
     def axis(self) -> Axis:
@@ -164,12 +173,10 @@ class Categorical(Parameter):
 
     def number(self, value: Any) -> float:
         """Return the index of the choice; one of the same type goes before one that is merely equal."""
-        for index, choice in enumerate(self.choices):
-            if choice is value or choice_json.same(choice, value):
-                return float(index)
-        for index, choice in enumerate(self.choices):
-            if _equal(choice, value):
-                return float(index)
+        found = self._index.exact(value)
+        found = self._index.merely_equal(value) if found is None else found
+        if found is not None:
+            return float(found)
         listed = ", ".join(map(repr, self.choices[:10])) + (", ..." if len(self.choices) > 10 else "")
         raise ConfigurationError(f"got {value!r}, expected one of {listed}")
 
@@ -264,15 +271,13 @@ def _check_range(parameter: Float | Int) -> None:
             f"{kind}: {low!r}..{high!r} in steps of {step!r} are more values than a float can tell apart; "
             "use a larger step, a smaller range, or a Float without step"
         )
+    if step is not None and low < high and parameter.axis.size == 1:
+        raise SpaceError(
+            f"{kind}: step={step!r} is larger than the range {low!r}..{high!r}, which leaves the one value {low!r}; "
+            "give a smaller step"
+        )
 
 
 def _describe(parameter: Float | Int, what: str) -> str:
     lattice = "" if parameter.step in (None, 1) else f" in steps of {parameter.step!r}"
     return f"{what} from {parameter.low!r} to {parameter.high!r}{lattice}"
-
-
-def _equal(left: Any, right: Any) -> bool:
-    try:
-        return bool(left == right)
-    except (TypeError, ValueError):
-        return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -16,6 +16,7 @@ from sonde.space.codec import Codec
 from sonde.space.conditions import resolve
 from sonde.space.constraints import Constraint
 from sonde.space.parameters import Float, Parameter
+from sonde.text import is_encodable
 
 Configuration: TypeAlias = dict[str, Any]
 
@@ -28,7 +29,8 @@ class Space:
     >>> {"lr": 1e-3, "layers": 2} in space
     True
 
-    Names that are not Python identifiers go in a dict: ``Space({"batch-size": Int(1, 512)})``.
+    Names that are not Python identifiers go in a dict: ``Space({"batch-size": Int(1, 512)})``. A space is read like a
+    dict of its parameters (``space["lr"]``, ``list(space)``, ``space.items()``), but ``in`` asks about configurations.
     """
 
     def __init__(self, parameters: Mapping[str, Parameter] | None = None, /, **named: Parameter) -> None:
@@ -121,13 +123,18 @@ class Space:
             data = json.loads(text)
         except ValueError as error:
             raise SpaceError(f"the space is not JSON: {error}") from None
+        except RecursionError:
+            raise SpaceError("the space is nested too deep to be read") from None
         return Space.from_data(data)
 
     @staticmethod
     def from_data(data: Any) -> Space:
         """Return the space described by JSON-like data, such as a parsed TOML file (see ``sonde.space.schema``)."""
-        parameters, constraints = schema.parse(data)
-        return Space(parameters)._with_constraints(constraints)
+        try:
+            parameters, constraints = schema.parse(data)
+            return Space(parameters)._with_constraints(constraints)
+        except RecursionError:
+            raise SpaceError("the space is nested too deep to be read") from None
 
     def _extend(self, depth: int, row: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
         if depth == len(self._conditions.order):
@@ -152,7 +159,23 @@ class Space:
             raise SpaceError(f"there is no parameter {name!r}; the space has {', '.join(self.names)}")
         return self.parameters[name]
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.parameters)
+
+    def keys(self) -> KeysView[str]:
+        """Return the parameters' names, as of a dict: ``dict(space)`` is a dict of the parameters."""
+        return self.parameters.keys()
+
+    def values(self) -> ValuesView[Parameter]:
+        """Return the parameters, as of a dict."""
+        return self.parameters.values()
+
+    def items(self) -> ItemsView[str, Parameter]:
+        """Return names and parameters, as of a dict."""
+        return self.parameters.items()
+
     def __contains__(self, configuration: object) -> bool:
+        """Whether a *configuration* belongs to the space; for a name ask ``name in space.names``."""
         try:
             self.validate(configuration)  # type: ignore[arg-type]
         except ConfigurationError:
@@ -181,5 +204,7 @@ def _check_parameters(parameters: Mapping[str, Parameter]) -> None:
     for name, parameter in parameters.items():
         if not isinstance(name, str) or not name:
             raise SpaceError(f"a parameter's name must be a non-empty string, got {name!r}")
+        if not is_encodable(name):
+            raise SpaceError(f"a parameter's name holds half a character (a lone surrogate), got {name!r}")
         if not isinstance(parameter, Parameter):
             raise SpaceError(f"parameter {name!r}: expected Float, Int, Categorical or Bool, got {parameter!r}")

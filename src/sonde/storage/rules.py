@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from sonde.errors import (
     ConflictingResult,
     IllegalTransition,
-    OptionError,
     StudyExists,
     StudyNotFound,
     UnknownTrial,
 )
 from sonde.trials import Outcome, State, TrialKey, TrialRecord, failure
+from sonde.trials.attributes import plain_attributes
 
 ENDED_TWICE = failure("the worker ended, or vanished, twice while it ran this configuration; it is not offered again")
 GRACE = 0.25  # seconds in which a free turn is left to the one who has waited longest
@@ -122,12 +122,7 @@ def study_exists(name: str) -> StudyExists:
 
 def attributes_json(attributes: Mapping[str, Any]) -> str:
     """Return attributes as JSON text, or say which one is not JSON."""
-    for name, value in attributes.items():
-        try:
-            json.dumps({name: value})
-        except (TypeError, ValueError) as error:
-            raise OptionError(f"attribute {name!r} must be JSON-able, got {value!r} ({error})") from None
-    return json.dumps(dict(attributes))
+    return json.dumps(plain_attributes(attributes))
 
 
 def _summary(outcome: Outcome | None) -> str:

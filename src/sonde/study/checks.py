@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sonde.errors import OptionError
+from sonde.text import is_encodable
+from sonde.trials.attributes import plain_attributes
 
 DIRECTIONS = ("minimize", "maximize")
 
@@ -56,6 +58,8 @@ def name(value: Any) -> str:
         return f"study-{secrets.token_hex(4)}"
     if not isinstance(value, str) or not value.strip() or "\0" in value or len(value) > 500:
         raise OptionError(f"name must be a non-empty string of at most 500 characters, got {value!r}")
+    if not is_encodable(value):
+        raise OptionError(f"name holds half a character (a lone surrogate), which no database keeps, got {value!r}")
     return value
 
 
@@ -71,7 +75,7 @@ def attributes(value: Any) -> Mapping[str, Any]:
     """Return the attributes; None is none."""
     if value is not None and not isinstance(value, Mapping):
         raise OptionError(f"attributes must be a dict by name, got {value!r}")
-    return value or {}
+    return plain_attributes(value or {})
 
 
 def executor(value: Any) -> Any:

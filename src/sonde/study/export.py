@@ -1,18 +1,20 @@
-"""Trials as tables: one row a trial, parameters in columns of their own."""
+"""Trials as tables: one row a trial, parameters in columns of their own. ``importing`` reads them back."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import math
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sonde.errors import MissingExtra, OptionError
 from sonde.space import Space
-from sonde.space.choices import to_json
+from sonde.space.choices import label, to_json
 from sonde.trials import Trial
 
 if TYPE_CHECKING:
@@ -21,18 +23,22 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "json")
 _BEFORE = ("number", "state", "value")
 _AFTER = ("noise", "error", "worker", "created", "started", "finished", "duration", "retry_of")
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")  # what a spreadsheet would run, and what looks as if it had been quoted
+_QUOTED = re.compile(r"'+[=+\-@\t\r]")
 
 
-def table(trials: Sequence[Trial], space: Space) -> list[dict[str, Any]]:
-    """Return one flat dict a trial, all with the same keys."""
+def table(trials: Sequence[Trial], space: Space, *, inactive: Any = None) -> list[dict[str, Any]]:
+    """Return one flat dict a trial, all with the same keys; ``inactive`` stands for parameters without a value."""
     levels = _keys(trial.constraints for trial in trials)
     slopes = _keys(trial.gradient for trial in trials)
     own = _keys(trial.attributes for trial in trials)
+    bends = ("hessian",) if any(trial.hessian for trial in trials) else ()
     return [
         {
             **{name: getattr(trial, name) for name in _BEFORE},
-            **{f"params_{name}": trial.params.get(name) for name in space.names},
+            **{f"params_{name}": trial.params.get(name, inactive) for name in space.names},
             **{f"gradient_{name}": (trial.gradient or {}).get(name) for name in slopes},
+            **dict.fromkeys(bends, trial.hessian),
             **{f"constraints_{name}": (trial.constraints or {}).get(name) for name in levels},
             **{f"attributes_{name}": trial.attributes.get(name) for name in own},
             **{name: getattr(trial, name) for name in _AFTER},
@@ -47,7 +53,7 @@ def document(trial: Trial) -> dict[str, Any]:
     return {
         "number": trial.number,
         "state": trial.state.value,
-        "params": {name: _plain(value) for name, value in trial.params.items()},
+        "params": {name: plain(value) for name, value in trial.params.items()},
         "value": trial.value,
         "gradient": trial.gradient,
         "hessian": trial.hessian,
@@ -63,49 +69,85 @@ def document(trial: Trial) -> dict[str, Any]:
 
 
 def dataframe(trials: Sequence[Trial], space: Space) -> pd.DataFrame:
-    """Return the table as a DataFrame."""
+    """Return the table as a DataFrame; what is inactive is NaN, also where None is a choice."""
     try:
         import pandas as pd
     except ImportError:
         raise MissingExtra("pandas", "pandas") from None
-    rows = table(trials, space)
+    rows = table(trials, space, inactive=math.nan)
     columns = list(rows[0]) if rows else [*_BEFORE, *(f"params_{name}" for name in space.names), *_AFTER]
-    return pd.DataFrame(rows, columns=columns)
+    frame = pd.DataFrame(rows, columns=columns)
+    for name, parameter in space.parameters.items():
+        if None in parameter:  # in a column of text or numbers pandas would make NaN of it
+            frame[f"params_{name}"] = pd.Series([row[f"params_{name}"] for row in rows], dtype=object)
+    return frame
 
 
-def text(trials: Sequence[Trial], space: Space, kind: str) -> str:
-    """Return all trials as CSV or JSON text."""
+def text(trials: Sequence[Trial], space: Space, kind: str, *, raw: bool = False) -> str:
+    """Return all trials as CSV or JSON text; ``raw`` leaves cells that a spreadsheet would run as they are."""
     if kind == "json":
         return json.dumps([document(trial) for trial in trials], indent=1)
     if kind != "csv":
         raise OptionError(f"format must be one of {', '.join(FORMATS)}, got {kind!r}")
-    rows = table(trials, space)
+    rows = [
+        {name: cell(name, value, raw=raw) for name, value in row.items()} for row in table(trials, space, inactive="")
+    ]
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, fieldnames=list(rows[0]) if rows else list(_BEFORE))
     writer.writeheader()
     writer.writerows(rows)
-    return buffer.getvalue()
+    return buffer.getvalue().encode("utf-8", "backslashreplace").decode()  # halves of surrogate pairs have no UTF-8
 
 
-def write(trials: Sequence[Trial], space: Space, path: str | os.PathLike[str]) -> None:
+def write(trials: Sequence[Trial], space: Space, path: str | os.PathLike[str], *, raw: bool = False) -> None:
     """Write all trials to a file, in the format of its ending."""
     target = Path(path)
     kind = target.suffix.removeprefix(".").lower()
     if kind not in FORMATS:
         raise OptionError(f"the file must end in .csv or .json, got {str(target)!r}")
-    target.write_text(text(trials, space, kind), encoding="utf-8", newline="")
+    target.write_text(text(trials, space, kind, raw=raw), encoding="utf-8", newline="")
+
+
+def cell(column: str, value: Any, *, raw: bool = False) -> str:
+    """Return the text of a cell of a CSV file: empty where there is nothing, ``None`` where None was chosen."""
+    if column.startswith("params_"):
+        written = label(value) if not isinstance(value, str) else value
+    elif value is None:
+        return ""
+    elif column == "hessian" or (column.startswith("attributes_") and not _is_words(value)):
+        written = json.dumps(value)
+    else:
+        written = str(value)
+    wants_quote = isinstance(value, int | float) is False and _FORMULA.match(written) is not None
+    return f"'{written}" if wants_quote and not raw else written
+
+
+def unquoted(written: str) -> str:
+    """Return the text that ``cell`` put behind an apostrophe, so that no spreadsheet runs it."""
+    return written[1:] if _QUOTED.match(written) else written
+
+
+def plain(value: Any) -> Any:
+    """Return a choice as JSON for a reader: tuples and lists are lists; what JSON cannot hold is its label."""
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    encoded = to_json(value)
+    return next(iter(encoded.values())) if isinstance(encoded, dict) else encoded
+
+
+def _is_words(value: Any) -> bool:
+    """Whether an attribute is text that cannot be mistaken for JSON."""
+    if not isinstance(value, str):
+        return False
+    try:
+        json.loads(value)
+    except ValueError:
+        return bool(value)
+    return False
 
 
 def _keys(mappings: Any) -> list[str]:
     """Return the keys of all mappings, in the order of their first appearance."""
     return list(dict.fromkeys(key for mapping in mappings for key in mapping or ()))
-
-
-def _plain(value: Any) -> Any:
-    """Tuples and lists are lists for a reader; what JSON cannot hold is its label."""
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    encoded = to_json(value)
-    return next(iter(encoded.values())) if isinstance(encoded, dict) else encoded

@@ -19,6 +19,7 @@ from sonde.execution import Executor, Future, Inline, Processes, Report, Task
 from sonde.study.interrupts import deferred_interrupts
 from sonde.study.progress import Progress, progress_for
 from sonde.trials import Outcome, State, Trial, failure, judge
+from sonde.trials.attributes import plain_attribute
 
 if TYPE_CHECKING:
     from sonde.study.study import Study
@@ -244,13 +245,12 @@ def _landed(future: Future) -> Report | None:
 
 def _sendable(attributes: Any, trial: Trial) -> dict[str, Any]:
     """Leave out attributes that are not JSON rather than lose a result that took hours."""
-    import json
-
     kept = {}
     for name, value in attributes.items():
         try:
-            json.dumps({name: value})
-            kept[name] = value
-        except (TypeError, ValueError):
-            warnings.warn(f"trial {trial.number}: attribute {name!r} is not JSON-able and was dropped", stacklevel=2)
+            kept[name] = plain_attribute(name, value)
+        except (TypeError, ValueError) as error:
+            warnings.warn(
+                f"trial {trial.number}: attribute {name!r} is not JSON-able and was dropped ({error})", stacklevel=2
+            )
     return kept

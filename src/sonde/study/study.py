@@ -26,7 +26,7 @@ from sonde.study.predicting import Diagnosis, Prediction
 from sonde.study.resuming import create_or_find
 from sonde.study.states import StoredStates
 from sonde.trials import Evaluation, History, Outcome, State, Trial, TrialKey, TrialRecord
-from sonde.trials.outcome import one_line
+from sonde.trials.reason import one_line
 from sonde.trials.trial import pack_row, to_trial
 
 if TYPE_CHECKING:
@@ -260,11 +260,13 @@ class Study:
         """Add results from elsewhere, any number at once, all or none; return their numbers.
 
         Each is ``{"params": {...}, "value": 0.4}`` with, where known, ``gradient``, ``hessian``, ``noise``,
-        ``constraints`` and ``attributes``; or ``{"params": {...}, "failed": "why"}``.
+        ``constraints`` and ``attributes``; or ``{"params": {...}, "failed": "why"}``. What Sonde shows comes back too:
+        ``study.trials``, the documents of a JSON export, the rows of a CSV export or of a DataFrame. Of those, trials
+        without a result are left out, with a warning.
         """
         if isinstance(trials, Mapping) or not isinstance(trials, Iterable):
             raise OptionError(f"add_trials takes a list of dicts with params and value (or failed), got {trials!r}")
-        checked = [telling.finished(self.space, position, entry) for position, entry in enumerate(trials)]
+        checked = telling.from_elsewhere(self.space, trials)
         return self.storage.add(self._header.key, checked) if checked else []
 
     # reading
@@ -332,9 +334,12 @@ class Study:
         """Return all trials as a pandas DataFrame, one row each."""
         return export.dataframe(self.trials, self.space)
 
-    def export(self, path: str | os.PathLike[str]) -> None:
-        """Write all trials to a file: CSV or JSON, by its ending."""
-        export.write(self.trials, self.space, path)
+    def export(self, path: str | os.PathLike[str], *, raw: bool = False) -> None:
+        """Write all trials to a file: CSV or JSON, by its ending.
+
+        In CSV, text that a spreadsheet would run (beginning with = + - @) stands behind an apostrophe, unless ``raw``.
+        """
+        export.write(self.trials, self.space, path, raw=raw)
 
     # running
 
@@ -430,4 +435,6 @@ def _number(trial: Trial | int) -> int:
         return trial.number
     if isinstance(trial, bool) or not isinstance(trial, int | np.integer):
         raise OptionError(f"expected a Trial or its number, got {trial!r}")
+    if not 0 <= trial < 2**31:  # what a database can look for
+        raise UnknownTrial(f"there is no trial number {trial}; trials are numbered from 0")
     return int(trial)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sonde.errors import OptionError
 from sonde.space import Space
 from sonde.study import checks
+from sonde.study.importing import EXTRAS, Importer
 from sonde.trials import Evaluation, Outcome, failure, judge
 from sonde.trials.trial import pack_row
 
-EXTRAS = ("gradient", "hessian", "noise", "constraints")
+Finished = tuple[bytes, Outcome, Mapping[str, Any]]
 
 
 def outcome(space: Space, value: Any, failed: str | None, extras: Mapping[str, Any]) -> Outcome:
     """Return the checked outcome of a value with what else is known, or of a failure."""
     if failed is not None:
+        if not isinstance(failed, str):
+            raise OptionError(f"failed= takes the reason, a text such as 'out of memory', got {failed!r}")
         if value is not None or extras:
             raise OptionError("tell takes a value or failed=, not both")
         return failure(failed)
@@ -29,14 +33,29 @@ def outcome(space: Space, value: Any, failed: str | None, extras: Mapping[str, A
     return judge(Evaluation(value, **extras), space)
 
 
-def finished(space: Space, position: int, entry: Any) -> tuple[bytes, Outcome, Mapping[str, Any]]:
-    """Return row, outcome and attributes of a trial from elsewhere; errors name its position."""
-    known = {"params", "value", "failed", "attributes", *EXTRAS}
-    if not isinstance(entry, Mapping) or "params" not in entry or set(entry) - known:
-        raise OptionError(f"trials[{position}] must be a dict with params and value (or failed), got {entry!r}")
-    extras = {name: entry[name] for name in EXTRAS if name in entry}
+def from_elsewhere(space: Space, trials: Iterable[Any]) -> list[Finished]:
+    """Return row, outcome and attributes of finished trials; those without a result are left out, with a warning."""
+    if hasattr(trials, "to_dict"):  # a DataFrame
+        trials = trials.to_dict("records")
+    importer = Importer(space)
+    read = [_finished(space, importer, position, entry) for position, entry in enumerate(trials)]
+    kept = [one for one in read if one is not None]
+    if len(kept) < len(read):
+        skipped = f"{len(read) - len(kept)} of {len(read)} trials"
+        warnings.warn(
+            f"{skipped} have no result (waiting, running, lost or cancelled) and were not added", stacklevel=3
+        )
+    return kept
+
+
+def _finished(space: Space, importer: Importer, position: int, entry: Any) -> Finished | None:
+    """Return one of them; errors name its position."""
     try:
-        told = outcome(space, entry.get("value"), entry.get("failed"), extras)
-        return pack_row(space.row(entry["params"])), told, checks.attributes(entry.get("attributes"))
+        known = importer.read(entry)
+        if known is None:
+            return None
+        extras = {name: known[name] for name in EXTRAS if known.get(name) is not None}
+        told = outcome(space, known.get("value"), known.get("failed"), extras)
+        return pack_row(space.row(known["params"])), told, checks.attributes(known.get("attributes"))
     except ValueError as error:
         raise type(error)(f"trials[{position}]: {error}") from None

@@ -1,8 +1,9 @@
 """Points of the unit cube as points of a Euclidean space, where distance means what it should.
 
 A number is its unit, centred. A category with K choices is a corner of a simplex whose corners are at distance 1 from
-each other, so that squared distances count differing categories (Hamming). An inactive parameter stands at ``IDLE``
-in the cube, a constant, and does not matter among configurations without it.
+each other, so that squared distances count differing categories (Hamming). Of more than ``CORNERS`` choices the corners
+are random points of so many dimensions, at distance 1 up to a few percent: 10,000 columns would be lost time. An
+inactive parameter stands at ``IDLE`` in the cube, a constant, and does not matter among configurations without it.
 
 A number may be warped first, by w(u) = 1 - (1 - u^a)^b (Snoek et al. 2014): what is steep near one end of a range, such
 as a rate on a linear scale, is then as smooth as elsewhere, which is what the covariance takes for granted.
@@ -13,7 +14,7 @@ Symbols: m points, d parameters, p feature columns.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 CENTRE = 0.5
+CORNERS = 256
 EDGE = 1e-6  # a warp is taken so far from the ends, where its slope may be infinite
 
 
@@ -88,7 +90,7 @@ class Features:
 
 
 def _width(count: int) -> int:
-    return count if count > 2 else 1
+    return min(count, CORNERS) if count > 2 else 1
 
 
 def _embed(units: Array, count: int) -> Array:
@@ -97,4 +99,12 @@ def _embed(units: Array, count: int) -> Array:
     index = np.minimum((units * count).astype(int), count - 1)
     if count <= 2:
         return index[..., None].astype(float)
+    if count > CORNERS:
+        return _signs(count)[index] / np.sqrt(2.0 * CORNERS)
     return (index[..., None] == np.arange(count)) / np.sqrt(2.0)
+
+
+@lru_cache(maxsize=8)
+def _signs(count: int) -> NDArray[np.int8]:
+    """Return a row of +1 and -1 for each choice, (count, CORNERS); two rows differ in about half of their places."""
+    return np.random.default_rng(count).choice(np.array([-1, 1], dtype=np.int8), size=(count, CORNERS))

@@ -43,16 +43,21 @@ class Outcome:
 
 def failure(reason: Any) -> Outcome:
     """Return a failed outcome; of a long reason (a traceback) the end is kept."""
-    text = str(reason).encode("utf-8", "replace").decode().replace("\0", "").strip() or "failed without a reason"
+    try:
+        said = str(reason)
+    except Exception:
+        said = describe(reason)
+    text = said.encode("utf-8", "replace").decode().replace("\0", "").strip() or "failed without a reason"
     return Outcome(State.FAILED, error=text[-MAX_ERROR_CHARACTERS:])
 
 
-def one_line(error: str) -> str:
-    """Return an error in one line: a program's last words say most, and the end of a traceback says all."""
-    lines = [line.strip() for line in error.splitlines() if line.strip()]
-    if len(lines) < 2:
-        return "".join(lines)
-    return lines[-1] if lines[0].startswith("Traceback") else f"{lines[0]}: {lines[-1]}"
+def describe(error: object) -> str:
+    """Return type and message of an exception, also of one that cannot say what it is."""
+    try:
+        message = str(error).strip()
+    except BaseException:  # whatever a broken __str__ does, the trial has failed of something else
+        message = "(its message cannot be read)"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def judge(result: Any, space: Space) -> Outcome:

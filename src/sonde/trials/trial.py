@@ -39,6 +39,18 @@ class TrialRecord:
     token: str | None = None
 
 
+class _Absent(str):
+    """The name of a parameter that a trial has no value of; a ``KeyError`` shows its repr, which says why."""
+
+    trial: Trial
+
+    def __repr__(self) -> str:
+        return (
+            f"{str(self)!r} (trial {self.trial.number} has no value of it: it is no parameter, or inactive because its "
+            f"when= does not hold; active are {', '.join(self.trial.params)}; trial.get gives None instead)"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Trial(Mapping[str, Any]):
     """One configuration and what became of it: a Mapping of its parameters, so ``train(**trial)`` works.
@@ -80,7 +92,12 @@ class Trial(Mapping[str, Any]):
         return self.state is State.COMPLETED and all(level <= 0 for level in (self.constraints or {}).values())
 
     def __getitem__(self, name: str) -> Any:
-        return self.params[name]
+        try:
+            return self.params[name]
+        except KeyError:
+            absent = _Absent(name)
+            absent.trial = self
+            raise KeyError(absent) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.params)

@@ -1,0 +1,59 @@
+"""Many axes at once: the formulas of ``axis``, a column each, on whole tables.
+
+A loop over a thousand axes is a thousand small calls for every point that a strategy looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.space.axis import Axis
+
+Array = NDArray[np.float64]
+
+
+class Axes:
+    """Maps (n, d) tables between numbers of d axes and [0, 1]."""
+
+    def __init__(self, axes: Sequence[Axis]) -> None:
+        self._start = np.array([axis.edges[0] for axis in axes])
+        self._width = np.array([axis.width for axis in axes])
+        self._low, self._high = np.array([axis.low for axis in axes]), np.array([axis.high for axis in axes])
+        self._log = np.flatnonzero([axis.log for axis in axes])
+        self._free = np.flatnonzero([axis.continuous for axis in axes])
+        self._lattice = np.flatnonzero([not axis.continuous for axis in axes])
+        lattices = [axes[column] for column in self._lattice.tolist()]
+        self._spacing = np.array([axis.spacing for axis in lattices])
+        self._last = np.array([axis.size - 1 for axis in lattices])
+        self._grid = np.array([axis.grid for axis in lattices]).reshape(-1, 3).T
+
+    def to_unit(self, numbers: Array) -> Array:
+        """Map numbers of the axes to [0, 1]; NaN stays."""
+        scaled = numbers
+        if len(self._log):
+            scaled = numbers.copy()
+            scaled[:, self._log] = np.log(numbers[:, self._log])
+        return np.asarray(np.clip((scaled - self._start) / self._width, 0.0, 1.0))
+
+    def from_unit(self, units: Array) -> Array:
+        """Map [0, 1] to numbers of the axes; on a lattice, to the point that owns the stretch."""
+        numbers = np.asarray(self._start + units * self._width)
+        if len(self._log):
+            numbers[:, self._log] = np.exp(numbers[:, self._log])
+        if len(self._lattice):
+            numbers[:, self._lattice] = self._snapped(numbers[:, self._lattice])
+        if len(self._free):
+            numbers[:, self._free] = self._inside(numbers[:, self._free], units[:, self._free])
+        return numbers
+
+    def _snapped(self, numbers: Array) -> Array:
+        index = np.rint((numbers - self._low[self._lattice]) / self._spacing)
+        low, step, scale = self._grid
+        return np.asarray((low + np.clip(index, 0, self._last) * step) / scale)
+
+    def _inside(self, numbers: Array, units: Array) -> Array:
+        low, high = self._low[self._free], self._high[self._free]
+        return np.where(units >= 1, high, np.where(units <= 0, low, np.clip(numbers, low, high)))

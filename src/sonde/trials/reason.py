@@ -1,0 +1,51 @@
+"""The reason of a failure in one line.
+
+Of a traceback that is the exception's own line, which is neither the last one (a message has several lines, and
+libraries add notes of their own below it) nor anywhere fixed: it is the first line after the last frame that is not
+indented. Of a program's output the first line says how it ended, and the last words say most.
+"""
+
+from __future__ import annotations
+
+import re
+
+_HEADER = re.compile(r"Traceback \(most recent call last\):")
+_FRAME = re.compile(r'  File "')
+_GROUP = re.compile(r"\s*\+ Exception Group Traceback")
+_OF_GROUP = re.compile(r"\s*\| (\S.*)")
+
+
+def one_line(error: str) -> str:
+    """Return an error in one line."""
+    lines = [line for line in error.splitlines() if line.strip()]
+    if len(lines) < 2:
+        return "".join(lines).strip()
+    first = lines[0].strip()
+    own = _of_group(lines) or _of_traceback(lines)
+    if own is not None and (_HEADER.match(first) or _FRAME.match(lines[0]) or _GROUP.match(first)):
+        return own
+    return f"{first}: {own or lines[-1].strip()}"
+
+
+def _of_traceback(lines: list[str]) -> str | None:
+    """Return the own line of the last exception of a traceback, with the next one where it only begins the message."""
+    headers = [place for place, line in enumerate(lines) if _HEADER.match(line)]
+    frames = headers or [
+        place for place, line in enumerate(lines) if _FRAME.match(line)
+    ]  # the beginning may be cut off
+    if not frames:
+        return None
+    after = [line.strip() for line in _from_first_flush(lines[frames[-1] + 1 :])]
+    if not after:
+        return None
+    return f"{after[0]} {after[1]}" if after[0].endswith(":") and len(after) > 1 else after[0]
+
+
+def _from_first_flush(lines: list[str]) -> list[str]:
+    flush = next((place for place, line in enumerate(lines) if not line[0].isspace()), len(lines))
+    return lines[flush:]
+
+
+def _of_group(lines: list[str]) -> str | None:
+    begun = next((place for place, line in enumerate(lines) if _GROUP.match(line)), len(lines))
+    return next((found[1].strip() for line in lines[begun:] if (found := _OF_GROUP.match(line))), None)
