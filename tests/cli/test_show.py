@@ -28,6 +28,8 @@ def test_best_for_programs(cli: Cli) -> None:
     assert json.loads(cli("best", "--json").out) == {
         "study": "shapes",
         "best_value": 0.0,
+        "observed_value": 0.0,
+        "by": "observed",
         "best_params": {"x": 0.65625, "kind": "round", "n": 22},
         "best_trial": 21,
         "trials": 25,

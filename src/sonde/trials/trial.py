@@ -54,6 +54,8 @@ class Trial(Mapping[str, Any]):
     retry_of: int | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
     floats: frozenset[str] | None = field(default=None, repr=False)  # which parameters of the space are Float, if known
+    mean: float | None = None  # of the value, as the model believes it: of the best trial where values are noisy
+    std: float | None = None
 
     @property
     def duration(self) -> float | None:
