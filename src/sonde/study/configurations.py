@@ -46,19 +46,19 @@ def configurations_of(history: History) -> Configurations:
     numbers = done[history.violations[done] <= 0]
     group, first = _grouped(history.rows[numbers])
     values, told = history.values[numbers], history.noise[numbers]
-    scale = 4 * (float(np.max(np.abs(values / 4))) or 1.0)  # so that no square of a huge number overflows
+    scale = 2.0 ** min(math.frexp(np.max(np.abs(values)))[1], 1023)  # so that no square of a huge number overflows
     values = values / scale
-    noise, known = _noise(values, told / scale, group)
-    least = (SURE * float(np.ptp(values))) ** 2 + 1e-30
-    weights = 1 / np.maximum(noise, least) if known else np.ones(len(values))
+    noise, known = _noise(values, np.minimum(told, 1e100 * scale) / scale, group)
+    noise = np.maximum(noise, (SURE * float(np.ptp(values))) ** 2 + 1e-30) if known else np.ones(len(values))
+    weights = noise.min() / noise
     total = np.bincount(group, weights)
     with np.errstate(over="ignore"):
         return Configurations(
             numbers[first],
-            scale * np.bincount(group, weights * values) / total,
-            np.minimum(scale * np.sqrt(known / total), 1e150) ** 2,
+            scale * (np.bincount(group, weights * values) / total),
+            np.minimum(scale * np.sqrt(known * noise.min() / total), 1e150) ** 2,
             np.bincount(group, np.isnan(told)) == 0,
-            np.minimum(scale * np.sqrt(np.bincount(group, noise) / np.bincount(group)), 1e150) ** 2,
+            np.minimum(scale * np.sqrt(known * np.bincount(group, noise) / np.bincount(group)), 1e150) ** 2,
         )
 
 
