@@ -37,6 +37,17 @@ def test_best_for_programs(cli: Cli) -> None:
     }
 
 
+def test_the_best_of_noisy_values_is_shown_beside_what_was_seen(cli: Cli) -> None:
+    study = sonde.Study(sonde.Space(x=sonde.Bool()), storage="sqlite:///sonde.db", name="noisy")
+    study.add_trials([{"params": {"x": True}, "value": value} for value in (0.25, 0.75)])
+    study.storage.close()
+    found = json.loads(cli("best", "--name", "noisy", "--json").out)
+    assert (found["best_value"], found["observed_value"], found["by"]) == (0.5, 0.25, "model")
+    assert cli("best", "--name", "noisy").out.splitlines()[1].split(maxsplit=1) == [
+        "value", "0.5 (mean of the model; 0.25 observed)"
+    ]  # fmt: skip
+
+
 def test_no_best_says_why(cli: Cli) -> None:
     study = sonde.Study(sonde.Space(x=sonde.Bool()), storage="sqlite:///sonde.db", name="none")
     assert cli("best", "--name", "none").err == "error: study 'none' has no best trial yet: no trial has completed\n"
