@@ -38,6 +38,19 @@ def test_spaces_of_the_docs_are_spaces() -> None:
     assert namespace["space"].finite is False
 
 
+def test_the_noise_of_the_docs_is_seen_through(capsys: pytest.CaptureFixture[str]) -> None:
+    [block] = [each for each in blocks("docs/studies.md") if "random.gauss" in each]
+    namespace: dict[str, Any] = {}
+    exec(block, namespace)
+    (believed, told), (mean, std), (lucky,) = (
+        map(float, line.split()) for line in capsys.readouterr().out.splitlines()
+    )
+    assert believed == mean
+    assert abs(believed - (namespace["best"]["x"] - 0.3) ** 2) < 3 * std
+    assert lucky < -0.1 < believed
+    assert told >= lucky
+
+
 def test_the_strategy_of_the_docs_climbs() -> None:
     namespace: dict[str, Any] = {"space": sonde.Space(x=sonde.Float(-3, 5), y=sonde.Float(-5, 3))}
     exec(blocks("docs/strategies.md")[0], namespace)

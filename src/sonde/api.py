@@ -11,6 +11,7 @@ from sonde.space import Space
 from sonde.storage import Storage, open_storage
 from sonde.strategies import Strategy
 from sonde.study import Study, checks
+from sonde.study.best import best_value
 from sonde.trials import Trial
 
 
@@ -28,8 +29,8 @@ class Result:
 
     @property
     def best_value(self) -> float:
-        """The best value."""
-        return float(self.best_trial.value)  # type: ignore[arg-type]
+        """The best value; where values are noisy, the mean that the model believes in."""
+        return best_value(self.best_trial)
 
     @property
     def trials(self) -> list[Trial]:

@@ -90,7 +90,8 @@ def study() -> sonde.Study:
     study = sonde.Study(space, storage="sqlite:///sonde.db", name="shapes", seed=0)
     trials = []
     for number in range(25):
-        params = {"x": number / 32, "kind": "round", "n": number + 1} if number % 2 else {"x": 0.5, "kind": "[flat]"}
+        flat = {"x": 0.5 + (number - 6) / 64, "kind": "[flat]"}  # none of them twice: values that differ would be noise
+        params = {"x": number / 32, "kind": "round", "n": number + 1} if number % 2 else flat
         told = {"failed": "exit code 3\nsome words\nout of memory"} if number % 5 == 0 else {"value": abs(number - 21)}
         trials.append({"params": params, **told})
     study.add_trials(trials)

@@ -28,11 +28,24 @@ def test_best_for_programs(cli: Cli) -> None:
     assert json.loads(cli("best", "--json").out) == {
         "study": "shapes",
         "best_value": 0.0,
+        "observed_value": 0.0,
+        "by": "observed",
         "best_params": {"x": 0.65625, "kind": "round", "n": 22},
         "best_trial": 21,
         "trials": 25,
         "failed": 5,
     }
+
+
+def test_the_best_of_noisy_values_is_shown_beside_what_was_seen(cli: Cli) -> None:
+    study = sonde.Study(sonde.Space(x=sonde.Bool()), storage="sqlite:///sonde.db", name="noisy")
+    study.add_trials([{"params": {"x": True}, "value": value} for value in (0.25, 0.75)])
+    study.storage.close()
+    found = json.loads(cli("best", "--name", "noisy", "--json").out)
+    assert (found["best_value"], found["observed_value"], found["by"]) == (0.5, 0.25, "model")
+    assert cli("best", "--name", "noisy").out.splitlines()[1].split(maxsplit=1) == [
+        "value", "0.5 (mean of the model; 0.25 observed)"
+    ]  # fmt: skip
 
 
 def test_no_best_says_why(cli: Cli) -> None:

@@ -193,6 +193,41 @@ def test_what_is_worse_elsewhere_is_left_there() -> None:
     assert changed(row, np.ones(20)) == 1
 
 
+def test_a_place_that_was_lucky_is_left_when_more_is_known_of_it() -> None:
+    walk = Walk(bits(20), zeros, np.zeros(20)).go(3)
+    lucky, better = np.zeros(20), np.ones(20)
+    better[:2] = 0
+    walk.climb.advance(walk.told.add(lucky, -100.0))  # the start again: 20, and now -40 on average
+    walk.look_at(better)
+    row = walk.next()
+    assert row is not None
+    walk.look_at(row)
+    row = walk.next()
+    assert row is not None
+    assert changed(row, lucky) == 1  # the mean of both is the best
+    for _ in range(2):
+        walk.climb.advance(walk.told.add(lucky, 20.0))
+    walk.climb.advance(walk.told.add(lucky, 120.0))
+    walk.go(1)
+    row = walk.next()
+    assert row is not None
+    assert changed(row, better) == 1
+
+
+def test_with_repetitions_the_climb_is_the_same_for_anybody_who_knows_the_results() -> None:
+    rng = np.random.default_rng(0)
+    walk = Walk(bits(7), lambda row: zeros(row) + 2 * rng.standard_normal(), np.zeros(7))
+    for _ in range(60):
+        walk.go(1)
+        again = walk.looked[int(rng.integers(len(walk.looked)))]
+        walk.climb.advance(walk.told.add(again, zeros(again) + 2 * rng.standard_normal()))
+    other = climb_of(bits(7))
+    other.advance(walk.told.results)
+    mine, theirs = ([place.row.tobytes() for place in climb.proposals()] for climb in (walk.climb, other))
+    assert mine == theirs
+    assert mine
+
+
 @pytest.mark.parametrize("start", [failure("why"), float("nan")])
 def test_a_climb_that_begins_at_a_failure_goes_on(start: object) -> None:
     climb, told = climb_of(bits(8)), Told(bits(8))

@@ -153,6 +153,63 @@ def test_further_samples_count_behind_one_that_breaks_a_where() -> None:
     assert not np.array_equal(step([0, 3, 1]), step([0, 1]))
 
 
+# repetitions
+
+
+def test_a_sample_ranks_by_the_mean_of_its_results() -> None:
+    """A lucky first result of the worst sample, and unlucky ones after it."""
+
+    def step(*first: float) -> Array:
+        generations, told = generations_of(SPACE, sample_size=4), Told(SPACE)
+        rows = proposed(generations)
+        for value in first:
+            told.add(rows[0], value)
+        for row in rows[1:]:
+            told.add(row, zeros(row))
+        generations.advance(told.results)
+        assert generations.number == 1
+        return generations.search.theta
+
+    assert not np.array_equal(step(-50.0), step(50.0))
+    np.testing.assert_array_equal(step(-50.0, 100.0, 100.0), step(50.0))
+    np.testing.assert_array_equal(step(100.0, -200.0), step(-50.0))
+
+
+def test_a_repetition_that_comes_after_a_step_does_not_change_it() -> None:
+    at_once, told = generations_of(SPACE, sample_size=4), Told(SPACE)
+    rows = proposed(at_once)
+    for row in rows:
+        at_once.advance(told.add(row, zeros(row)))
+    before = at_once.search.theta.copy()
+    at_once.advance(told.add(rows[0], 1e6))
+    late = generations_of(SPACE, sample_size=4)
+    late.advance(told.results)
+    assert at_once.number == late.number == 1
+    np.testing.assert_array_equal(at_once.search.theta, before)
+    np.testing.assert_array_equal(late.search.theta, before)
+
+
+@examples(15)
+@given(st.integers(0, 50), st.data())
+def test_with_repetitions_a_step_taken_at_once_and_one_taken_late_are_the_same(seed: int, data: st.DataObject) -> None:
+    """A noisy search in which any earlier row may be tried again at any time."""
+    rng = np.random.default_rng(seed)
+    at_once, told = generations_of(bits(5), seed), Told(bits(5))
+    for _ in range(40):
+        tried = told.results.rows
+        if tried and data.draw(st.booleans()):
+            row = tried[data.draw(st.integers(0, len(tried) - 1))]
+        else:
+            unknown = [s.row for s in islice(at_once.proposals(), 200) if s.result(told.results) is None]
+            row = unknown[0] if unknown else tried[0]
+        at_once.advance(told.add(row, zeros(row) + 3 * rng.standard_normal()))
+    late = generations_of(bits(5), seed)
+    late.advance(told.results)
+    assert (at_once.number, at_once.beginnings) == (late.number, late.beginnings)
+    np.testing.assert_array_equal(at_once.search.theta, late.search.theta)
+    np.testing.assert_array_equal(proposed(at_once, 20), proposed(late, 20))
+
+
 # failures, and what is known
 
 

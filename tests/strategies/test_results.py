@@ -56,12 +56,53 @@ def test_results_have_the_places_of_their_arrival() -> None:
     np.testing.assert_array_equal(results.rows, ROWS[[2, 0, 1]])
 
 
-def test_the_first_result_of_a_row_is_the_one() -> None:
+def loss(results: Results, row: Array, by: int) -> float | None:
+    return results.loss(fingerprint(row), by)
+
+
+def test_a_row_is_worth_the_mean_of_its_results_up_to_then() -> None:
     told = Told(SPACE)
-    for loss in (2.0, 1.0):
-        told.add(ROWS[0], loss)
-    assert found(told.results, ROWS[0]) == (2.0, 0)
-    assert len(told.results) == 2
+    for which, value in ((0, 2.0), (1, 9.0), (0, 1.0), (0, 6.0)):
+        told.add(ROWS[which], value)
+    assert found(told.results, ROWS[0]) == (2.0, 0)  # it was known from its first one on
+    assert [loss(told.results, ROWS[0], place) for place in range(4)] == [2.0, 2.0, 1.5, 3.0]
+    assert [loss(told.results, ROWS[1], place) for place in range(2)] == [None, 9.0]
+    assert loss(told.results, ROWS[2], 3) is None
+
+
+def test_failures_of_a_row_count_where_it_never_completed() -> None:
+    told = Told(SPACE)
+    for outcome in (failure("why"), 3.0, failure("why"), 5.0):
+        told.add(ROWS[0], outcome)
+    assert [loss(told.results, ROWS[0], place) for place in range(4)] == [math.inf, 3.0, 3.0, 4.0]
+
+
+def test_equal_results_have_that_mean_to_the_last_digit() -> None:
+    told = Told(SPACE)
+    for _ in range(7):
+        told.add(ROWS[0], 0.1)
+    assert loss(told.results, ROWS[0], 6) == 0.1
+    assert told.results.best == list(range(7))  # the latest of equals
+
+
+def test_the_best_so_far_is_the_one_with_the_best_mean() -> None:
+    told = Told(SPACE)
+    for which, value in ((0, 3.0), (1, -2.0), (2, 2.0), (1, 10.0), (2, 1.0), (1, -11.0)):
+        told.add(ROWS[which], value)
+    assert told.results.best == [0, 1, 1, 2, 4, 5]
+    assert told.results.lowest == [3.0, -2.0, -2.0, 2.0, 1.5, -1.0]
+    assert [told.results.improved(place) for place in range(6)] == [True, True, False, False, True, True]
+
+
+def test_a_late_result_counts_where_its_row_has_one_already() -> None:
+    run, first = lost_twice(State.LOST)
+    steady, at_once = Results(), Results()
+    run.add(ROWS[0], 2.0)  # told by somebody who tried it of his own accord
+    steady.update(run.history)
+    run.tell(first, 4.0)
+    steady.update(run.history)
+    at_once.update(run.again().history)
+    assert loss(steady, ROWS[0], 1) == loss(at_once, ROWS[0], 1) == 3.0
 
 
 def test_failures_and_broken_constraints_are_infinitely_bad() -> None:
@@ -110,6 +151,8 @@ def test_taking_in_bit_by_bit_is_taking_in_at_once(trials: list[tuple[int, float
     at_once.update(run.again().history)
     assert (steady.losses, steady.best, steady.pending) == (at_once.losses, at_once.best, at_once.pending)
     assert all(found(steady, row) == found(at_once, row) for row in ROWS)
+    assert steady.lowest == at_once.lowest
+    assert all(loss(steady, row, i) == loss(at_once, row, i) for row in ROWS for i in range(len(steady)))
     np.testing.assert_array_equal(np.array(steady.rows), np.array(at_once.rows))
 
 

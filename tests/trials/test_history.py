@@ -88,6 +88,28 @@ def test_the_best_trial_completed_is_feasible_and_comes_first_among_equals() -> 
     assert history_of(SPACE, trials[:2]).best() is None
 
 
+def test_noise_is_found_where_a_configuration_has_another_value() -> None:
+    history = history_of(
+        SPACE, [(A, told(1.0)), (B, told(2.0)), (A, told(1.0)), (B, failure("why")), (B, State.RUNNING)]
+    )
+    assert not history.noise_found
+    assert not history.noise_found
+    history.update(Changes(9, [changed(4, SPACE.row(B), told(2.5), 9)]))
+    assert history.noise_found
+    history.update(Changes(10, [changed(5, SPACE.row(B), told(2.5), 10)]))
+    assert history.noise_found  # it does not go away
+    assert not history.noisy
+
+
+def test_rounding_is_no_noise() -> None:
+    assert not history_of(SPACE, [(A, told(0.3)), (A, told(0.1 + 0.2))]).noise_found
+    assert history_of(SPACE, [(A, told(0.3)), (A, told(0.3 + 1e-6))]).noise_found
+
+
+def test_failures_are_no_noise() -> None:
+    assert not history_of(SPACE, [(A, failure("why")), (A, told(0.3)), (A, failure("why"))]).noise_found
+
+
 def test_noise_is_declared_or_not() -> None:
     history = history_of(SPACE, [(A, told(1.0, noise=0.5)), (A, told(1.0, noise=0.0)), (A, told(1.0))])
     np.testing.assert_array_equal(history.noise, [0.5, 0.0, math.nan])
@@ -184,7 +206,7 @@ def lives(draw: st.DrawFn) -> list[Row]:
                 outcome = draw(_RESULTS)
         state = outcome.state if isinstance(outcome, Outcome) else outcome
         now[number] = (now[number][0], state)
-        events.append(changed(number, _ROWS[now[number][0]], outcome))
+        events.append(changed(number, _ROWS[now[number][0]], outcome, len(events) + 1))
     return events
 
 
@@ -213,7 +235,15 @@ def summary(history: History) -> list[Any]:
         arrays += [points.numbers, points.rows, points.units, points.active]
     told_of = (history.gradients, history.hessians, history.constraints)
     seen = [history.contains(row) for row in _ROWS]
-    return [*map(repr_of, arrays), *map(dict, told_of), seen, history.best(), history.noisy, len(history)]
+    return [
+        *map(repr_of, arrays),
+        *map(dict, told_of),
+        seen,
+        history.best(),
+        history.noisy,
+        history.noise_found,
+        len(history),
+    ]
 
 
 def repr_of(array: Any) -> tuple[Any, ...]:

@@ -76,21 +76,26 @@ def show_best(study: Study, as_json: bool) -> None:
     failed = f" ({document['failed']} failed)" if document["failed"] else ""
     counted = output.counted(document["trials"])
     typer.echo(f"{printable(study.name)}: the best of {counted}{failed} is trial {document['best_trial']}")
-    rows = [("value", repr(document["best_value"]))]
+    raw = f" (mean of the model; {document['observed_value']!r} observed)" if document["by"] == "model" else ""
+    rows = [("value", f"{document['best_value']!r}{raw}")]
     rows += [(name, argument_text(value)) for name, value in document["best_params"].items()]
     output.print_table(("", ""), rows)
 
 
 def best_document(study: Study) -> dict[str, Any]:
     """Return the best trial and the counts as JSON-able data."""
+    from sonde.study.best import best_value
     from sonde.study.export import document
     from sonde.trials import State
 
-    trial = document(study.best_trial)
+    best = study.best_trial
+    trial = document(best)
     history = study.history
     return {
         "study": study.name,
-        "best_value": trial["value"],
+        "best_value": best_value(best),
+        "observed_value": trial["value"],
+        "by": "observed" if best.mean is None else "model",
         "best_params": trial["params"],
         "best_trial": trial["number"],
         "trials": history.count(State.COMPLETED, State.FAILED),

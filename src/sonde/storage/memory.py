@@ -14,6 +14,7 @@ from sonde.storage import rules
 from sonde.storage.port import Asker, AskTurn, Storage, StudyHeader, StudySummary
 from sonde.storage.rules import Round, Ticket
 from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
+from sonde.trials.attributes import plain_attributes
 
 _SPENT = (State.RUNNING, State.COMPLETED, State.FAILED)
 
@@ -250,8 +251,8 @@ class MemoryStorage(Storage):
         self, study: str, rows: Sequence[bytes], attributes: Mapping[str, Any], *, tokens: Sequence[str] | None = None
     ) -> list[int]:
         """Insert waiting trials."""
-        rules.attributes_json(attributes)
-        new = [TrialRecord(-1, State.WAITING, row, attributes=dict(attributes)) for row in rows]
+        plain = plain_attributes(attributes)
+        new = [TrialRecord(-1, State.WAITING, row, attributes=plain) for row in rows]
         return self._insert(study, new, tokens)
 
     def add(
@@ -264,11 +265,9 @@ class MemoryStorage(Storage):
         """Insert finished trials."""
         now = self.now()
         new = [
-            TrialRecord(-1, outcome.state, row, outcome, finished=now, attributes=dict(attributes))
+            TrialRecord(-1, outcome.state, row, outcome, finished=now, attributes=plain_attributes(attributes))
             for row, outcome, attributes in trials
         ]
-        for record in new:
-            rules.attributes_json(record.attributes)
         return self._insert(study, new, tokens)
 
     def _insert(self, study: str, records: list[TrialRecord], tokens: Sequence[str] | None) -> list[int]:
@@ -290,7 +289,7 @@ class MemoryStorage(Storage):
         self, study: str, trial: TrialKey, outcome: Outcome, attributes: Mapping[str, Any], *, row: bytes | None = None
     ) -> TrialRecord:
         """Record a result."""
-        rules.attributes_json(attributes)
+        attributes = plain_attributes(attributes)
         with self._lock:
             own = self._study(study)
             record = own.find(trial)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from sonde.errors import (
     ConflictingResult,
     IllegalTransition,
+    OptionError,
     StudyExists,
     StudyNotFound,
     UnknownTrial,

@@ -127,14 +127,19 @@ class Climb:
         self._visited.add(place.mark)
         self.luck.add(result.place, better=results.improved(result.place))
         self._latest = max(self._latest, result.place)
-        if result.loss <= self._loss or self._kick:
-            self._stand(place, result.loss)
+        self._loss, loss = self._mean(self._at, results), self._mean(place, results)
+        if loss <= self._loss or self._kick:
+            self._stand(place, loss)
         self._kick = False
-        best = results.best[self._latest]
-        if self._loss <= results.losses[best]:
+        if self._loss <= results.lowest[self._latest]:
             self._astray = False
         elif not self._astray:
-            self._stand(self._filled(results.rows[best]), results.losses[best])
+            self._stand(self._filled(results.rows[results.best[self._latest]]), results.lowest[self._latest])
+
+    def _mean(self, place: Place | None, results: Results) -> float:
+        """Return the mean of the results of a place up to the latest that was looked at."""
+        loss = results.loss(place.mark, self._latest) if place else None
+        return self._loss if loss is None else loss  # a result that came too late for steps: as it was stood upon
 
     def _stand(self, place: Place, loss: float) -> None:
         self._at, self._loss, self._moved = place, loss, True

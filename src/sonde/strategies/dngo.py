@@ -201,7 +201,12 @@ class DNGO(Bayesian):
                 return self._networks.leave_one_out(table, results.learned)
             return self._radial.leave_one_out(fit.covariance, table, results.learned)
 
-        return BelievedValues(space, belief, results.numbers, left_out)
+        def averaged() -> Belief:
+            if self.basis == "networks" or len(results.tried) > FEW:
+                return belief
+            return believe_exactly(space, history, self._plain, hyperparameters="slice")
+
+        return BelievedValues(space, belief, results.numbers, left_out, averaged)
 
     @one_thread()
     def explain(self, space: Space, history: History) -> str:

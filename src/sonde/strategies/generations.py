@@ -2,7 +2,8 @@
 
 Generation g is drawn from its own random stream, so any process that has the results of generations before it draws
 the same samples, and finds which of them have been tried. The step is taken when all have ended; a failure ranks last,
-and so does, without being tried, what breaks a ``where``. What is known needs no trial.
+and so does, without being tried, what breaks a ``where``. What is known needs no trial, and counts by the mean of all
+its results up to then.
 
 While a generation waits, further samples are drawn from the same distribution: workers are never idle. Those whose
 results came before the generation's last count in its step, so many workers make large generations.
@@ -45,6 +46,11 @@ class Sample:
             return REFUSED
         return results.find(self.mark)
 
+    def loss(self, results: Results, by: int) -> float:
+        """Return the mean of its results up to a place; inf where none is waited for."""
+        loss = results.loss(self.mark, by) if self.allowed else None
+        return REFUSED.loss if loss is None else loss
+
 
 class Generations:
     """A search by natural gradient, as far as results allow."""
@@ -59,8 +65,9 @@ class Generations:
     def advance(self, results: Results) -> None:
         """Take every step whose generation has ended."""
         while not self.exhausted and (told := self._told(results)):
-            rows, losses = np.array([sample.row for sample, _ in told]), [result.loss for _, result in told]
-            self.search.tell(self._layout.samples(rows), losses)
+            by = max(self._latest, *(result.place for _, result in told))
+            losses = [sample.loss(results, by) for sample, _ in told]
+            self.search.tell(self._layout.samples(np.array([sample.row for sample, _ in told])), losses)
             self._count({result.place for _, result in told if result.place > self._latest}, results)
             if self.search.settled or self._idle > IDLE:
                 self._begin()

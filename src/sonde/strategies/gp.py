@@ -82,7 +82,10 @@ class GP(Bayesian):
         belief = believe(space, history, self._plain)
         posterior = belief.posteriors[0]
         assert isinstance(posterior, ExactPosterior)
-        return BelievedValues(space, belief, history.completed.numbers, lambda: posterior.leave_one_out(belief.values))
+        return BelievedValues(
+            space, belief, history.completed.numbers, lambda: posterior.leave_one_out(belief.values),
+            lambda: believe(space, history, self._plain, hyperparameters="slice"),
+        )  # fmt: skip
 
     @one_thread()
     def explain(self, space: Space, history: History) -> str:

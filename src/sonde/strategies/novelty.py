@@ -1,11 +1,13 @@
 """From proposals to suggestions: feasible, and never what was tried before.
 
 A proposal that breaks a ``where`` or repeats a lattice point is replaced by a random one that does not. A finite space
-that random draws cannot fill any more is listed, so it is used up to the last configuration.
+that random draws cannot fill any more is listed, so it is used up to the last configuration. After that, where noise
+was told, what is most promising is tried again.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from sonde.errors import InfeasibleSpace
 from sonde.sampling import Key
 from sonde.space import Space
+from sonde.strategies.repeating import most_promising
 from sonde.trials import History
 
 Array = NDArray[np.float64]
@@ -31,25 +34,25 @@ def novel_rows(space: Space, history: History, units: Array, key: Key, taken: Co
     ``taken`` are packed rows that are going to be suggested besides.
     """
     rows: list[Array] = []
-    taken = set(taken)
+    chosen = Counter(taken)
     for offset, proposal in enumerate(space.codec.decode(units)):
         row: Array | None = proposal
-        if not _acceptable(proposal, space, history, taken):
-            row = _replacement(space, history, taken, key.at(offset))
+        if not _acceptable(proposal, space, history, chosen):
+            row = _replacement(space, history, chosen, key.at(offset))
         if row is None:
             break
-        taken.add(row.tobytes())
+        chosen[row.tobytes()] += 1
         rows.append(row)
     return np.array(rows).reshape(-1, len(space))
 
 
-def _acceptable(row: Array, space: Space, history: History, taken: set[bytes]) -> bool:
+def _acceptable(row: Array, space: Space, history: History, taken: Counter[bytes]) -> bool:
     if history.contains(row) or row.tobytes() in taken:
         return False
     return not space.constraints or space.feasible(space.codec.configuration(row))
 
 
-def _replacement(space: Space, history: History, taken: set[bytes], key: Key) -> Array | None:
+def _replacement(space: Space, history: History, taken: Counter[bytes], key: Key) -> Array | None:
     """Return a random acceptable row; None if every configuration was tried."""
     if space.size > LISTED_AT_ONCE:
         found = _redraw(space, history, taken, key)
@@ -64,7 +67,7 @@ def _replacement(space: Space, history: History, taken: set[bytes], key: Key) ->
     )
 
 
-def _redraw(space: Space, history: History, taken: set[bytes], key: Key) -> Array | None:
+def _redraw(space: Space, history: History, taken: Counter[bytes], key: Key) -> Array | None:
     rng, drawn, block = key.rng(_REDRAW), 0, 16
     while drawn < MAX_DRAWS:
         for row in space.codec.decode(rng.random((block, len(space)))):
@@ -74,7 +77,7 @@ def _redraw(space: Space, history: History, taken: set[bytes], key: Key) -> Arra
     return None
 
 
-def _pick_listed(space: Space, history: History, taken: set[bytes], key: Key) -> Array | None:
+def _pick_listed(space: Space, history: History, taken: Counter[bytes], key: Key) -> Array | None:
     feasible = [row for row in space.rows() if not space.constraints or space.feasible(space.codec.configuration(row))]
     if not feasible:
         raise InfeasibleSpace(
@@ -82,6 +85,6 @@ def _pick_listed(space: Space, history: History, taken: set[bytes], key: Key) ->
             "loosen it, or widen the ranges"
         )
     left = [row for row in feasible if not history.contains(row) and row.tobytes() not in taken]
-    if not left and history.noisy:
-        left = feasible  # under declared noise a repetition is information
+    if not left and history.noisy:  # under declared noise a repetition is information
+        return most_promising(history, feasible, taken, key.rng(_PICK))
     return left[int(key.rng(_PICK).integers(len(left)))] if left else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from sonde.errors import OptionError
 from sonde.strategies.port import Strategy
@@ -24,6 +25,11 @@ def resolve_strategy(strategy: str | Strategy) -> Strategy:
         return strategy
     if not isinstance(strategy, str) or strategy not in _WHERE:
         raise OptionError(f"strategy must be one of {', '.join(_WHERE)} or a Strategy object, got {strategy!r}")
-    module, name = _WHERE[strategy]
-    made: Strategy = getattr(import_module(module), name)()
+    return make_strategy(strategy)
+
+
+def make_strategy(name: str, **options: Any) -> Strategy:
+    """Return a strategy with options of its own."""
+    module, kind = _WHERE[name]
+    made: Strategy = getattr(import_module(module), kind)(**options)
     return made

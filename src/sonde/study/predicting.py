@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from sonde.errors import NoResult, OptionError
 from sonde.space import Space
-from sonde.strategies import Strategy, resolve_strategy
+from sonde.strategies import Strategy
 from sonde.strategies.port import Model
+from sonde.strategies.registry import make_strategy
 from sonde.trials import History
 
 Array = NDArray[np.float64]
+
+EXACT = 1000  # results at most of which an exact process stands in for a strategy without a model
 
 
 class Prediction(NamedTuple):
@@ -79,10 +82,27 @@ def diagnose(strategy: Strategy, space: Space, history: History) -> Diagnosis:
 
 
 def _model(strategy: Strategy, space: Space, history: History) -> Model:
-    """Return the strategy's model; a Gaussian process where it has none."""
-    if not len(history.completed):
-        raise NoResult("nothing can be predicted before a trial has completed; tell a result first")
-    model = strategy.model(space, history) or resolve_strategy("gp").model(space, history)
-    if model is None:  # a strategy of the user's own may answer so for reasons of its own
-        raise NoResult(f"strategy {strategy.name!r} has no model of these results")
-    return model
+    return Modelled(strategy, space)(history)
+
+
+class Modelled:
+    """A strategy's model of a history; where it has none, a Gaussian process, or radial units on many results."""
+
+    def __init__(self, strategy: Strategy, space: Space) -> None:
+        self._strategy, self._space = strategy, space
+        self._others: dict[str, Strategy] = {}  # kept, because a strategy may have caches
+
+    def __call__(self, history: History) -> Model:
+        """Return the model after a history."""
+        if not len(history.completed):
+            raise NoResult("nothing can be predicted before a trial has completed; tell a result first")
+        model = self._strategy.model(self._space, history) or self._other(history).model(self._space, history)
+        if model is None:  # a strategy of the user's own may answer so for reasons of its own
+            raise NoResult(f"strategy {self._strategy.name!r} has no model of these results")
+        return model
+
+    def _other(self, history: History) -> Strategy:
+        name, options = ("gp", {}) if len(history.completed) <= EXACT else ("dngo", {"basis": "radial"})
+        if name not in self._others:
+            self._others[name] = make_strategy(name, **options)
+        return self._others[name]

@@ -8,6 +8,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -19,6 +20,7 @@ from sonde.space import Space
 from sonde.storage import Asker, AskTurn, Storage, StudyHeader, open_storage
 from sonde.strategies import Strategy, resolve_strategy
 from sonde.study import asking, checks, export, predicting, telling
+from sonde.study.best import Best, best_value
 from sonde.study.gradients import with_jac
 from sonde.study.heartbeat import Heartbeat
 from sonde.study.loop import run_loop
@@ -291,14 +293,28 @@ class Study:
         """Return one trial as it is now."""
         return to_trial(self.storage.record(self._header.key, _number(number)), self.space)
 
+    def best(self, by: str | None = None) -> Trial:
+        """Return the best completed trial that meets its measured constraints.
+
+        ``by="observed"``: the one with the best value. ``by="model"``: the one of which most is believed, its ``mean``
+        and ``std`` beside the value that was told; the first trial of its configuration, where there are several.
+        By default the model decides where noise was told or the same configuration has had different values.
+        """
+        with self._lock:
+            history = self.history
+            found = self._best.choose(history, by)
+        if found is None:
+            raise NoResult(f"study {self.name!r} has no best trial yet: {self._why_no_best(history)}")
+        return replace(self.trial(found.number), mean=found.mean, std=found.std)
+
+    @cached_property
+    def _best(self) -> Best:
+        return Best(self._strategy, self.space)
+
     @property
     def best_trial(self) -> Trial:
-        """The completed trial with the best value that meets its measured constraints."""
-        history = self.history
-        number = history.best()
-        if number is None:
-            raise NoResult(f"study {self.name!r} has no best trial yet: {self._why_no_best(history)}")
-        return self.trial(number)
+        """The best completed trial that meets its measured constraints; see ``best``."""
+        return self.best()
 
     def _why_no_best(self, history: History) -> str:
         completed = history.count(State.COMPLETED)
@@ -314,9 +330,8 @@ class Study:
 
     @property
     def best_value(self) -> float:
-        """The value of the best trial."""
-        value = self.best_trial.value
-        return float("nan") if value is None else value
+        """The value of the best trial; where values are noisy, the mean that the model believes in."""
+        return best_value(self.best())
 
     def explain(self) -> str:
         """Say which strategy suggests the next trial, and why."""

@@ -8,9 +8,11 @@ A history grows by ``update`` with the rows that changed, never by reading every
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -25,6 +27,8 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 _CODE = {state: code for code, state in enumerate(State)} | {state.value: code for code, state in enumerate(State)}
+
+ROUNDING = 1e-9  # values of a configuration that differ by less, relative to their size, are the same
 
 
 class ChangedRow(NamedTuple):
@@ -106,6 +110,9 @@ class History:
         self.hessians: dict[int, bytes] = {}
         self.constraints: dict[int, dict[str, float]] = {}
         self._seen: set[bytes] | None = None  # packed rows; built when first asked for, kept up to date after
+        self._first_values: dict[bytes, float] = {}  # by fingerprint of the row, of the results compared so far
+        self._compared = 0
+        self._noise_found = False
 
     def update(self, changes: Changes) -> None:
         """Take in what changed."""
@@ -182,6 +189,23 @@ class History:
     def noisy(self) -> bool:
         """Whether noise was declared."""
         return bool(np.any(self.noise > 0))
+
+    @property
+    def noise_found(self) -> bool:
+        """Whether a configuration was tried again and had another value; each result is compared once."""
+        new = self.arrivals[self._compared :].tolist()
+        self._compared += len(new)
+        if not self._noise_found:
+            self._noise_found = any(self._differs(number) for number in new)
+        return self._noise_found
+
+    def _differs(self, number: int) -> bool:
+        """Whether the value of a trial is another one than that of the first of its configuration."""
+        value = float(self.values[number])
+        if math.isnan(value):  # it failed
+            return False
+        row = blake2b(self._rows.view[number].astype("<f8").tobytes(), digest_size=16).digest()
+        return not math.isclose(self._first_values.setdefault(row, value), value, rel_tol=ROUNDING)
 
     @cached_property
     def completed(self) -> Points:

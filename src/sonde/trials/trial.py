@@ -75,9 +75,9 @@ class Trial(Mapping[str, Any]):
     retry_of: int | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
     floats: frozenset[str] | None = field(default=None, repr=False)  # which parameters of the space are Float, if known
-    token: str | None = field(
-        default=None, repr=False
-    )  # drawn when it was asked for: which trial this is, whatever its number
+    mean: float | None = None  # of the value, as the model predicts it: of the best trial where values are noisy
+    std: float | None = None
+    token: str | None = field(default=None, repr=False)  # drawn when it was asked for: which trial this is
 
     @property
     def duration(self) -> float | None:

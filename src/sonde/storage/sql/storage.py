@@ -17,6 +17,7 @@ from sonde.storage.sql.database import Database
 from sonde.storage.sql.rows import attributes_text, outcome_columns, to_changes, to_record
 from sonde.storage.sql.steps import Locked
 from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
+from sonde.trials.attributes import plain_attributes
 
 T = TypeVar("T")
 
@@ -212,7 +213,7 @@ class SqlStorage(Storage):
         self, study: str, trial: TrialKey, outcome: Outcome, attributes: Mapping[str, Any], *, row: bytes | None = None
     ) -> TrialRecord:
         """Record a result."""
-        rules.attributes_json(attributes)
+        attributes = plain_attributes(attributes)
 
         def work(connection: sa.Connection, own: Locked) -> TrialRecord:
             record = steps.find(connection, own.id, trial)
