@@ -83,6 +83,8 @@ def test_a_script_is_tuned_with_failures_conditions_and_resumed(program: Cli, tu
     assert json.loads(ended.out) == {
         "study": "net",
         "best_value": best.value,
+        "observed_value": best.value,
+        "by": "observed",
         "best_params": dict(best.params),
         "best_trial": best.number,
         "trials": 10,
