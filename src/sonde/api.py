@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sonde.errors import Interrupted
 from sonde.space import Space
 from sonde.storage import Storage, open_storage
 from sonde.strategies import Strategy
@@ -109,5 +110,11 @@ def _run(
     n_trials: int | None,
     options: dict[str, Any],
 ) -> Result:
-    study.optimize(objective, total_trials=checks.optional_count(n_trials, "n_trials"), **options)
+    try:
+        study.optimize(objective, total_trials=checks.optional_count(n_trials, "n_trials"), **options)
+    except Interrupted as error:
+        if study.storage.url is not None:
+            raise
+        remedy = "they are in this exception's study; with storage= the same call again would continue"
+        raise Interrupted(error.stopped, remedy, study) from error
     return Result(study, study.best_trial)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from sonde.cli.children import Children, Finished
 from sonde.cli.reading import last_number
 from sonde.cli.template import Template
-from sonde.errors import EvaluationError, OptionError
+from sonde.errors import EndOfRun, EvaluationError, OptionError
 
 if TYPE_CHECKING:
     from sonde.trials import Trial
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _SHOWN = 2000  # characters of standard error that a failed trial keeps
 
 
-class CannotStart(BaseException):
-    """The program cannot be started. Not an ``Exception``: it says nothing about the trial, so none fails by it."""
+class CannotStart(EndOfRun):
+    """The program cannot be started. That says nothing about the trial, so none fails by it."""
 
 
 @dataclass(frozen=True)

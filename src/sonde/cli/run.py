@@ -12,7 +12,7 @@ import typer
 from sonde.cli import output
 from sonde.cli.children import Children
 from sonde.cli.command import CannotStart, Command, check_program
-from sonde.cli.interruption import Interrupted, ending_on_signals
+from sonde.cli.interruption import EndedBySignal, ending_on_signals
 from sonde.cli.options import DEFAULT_NAME, DEFAULT_STORAGE, Direction, JsonOption, StorageOption
 from sonde.cli.show import show_best
 from sonde.cli.space_file import read_space
@@ -95,7 +95,7 @@ def _run_to_end(study: Study, command: Command, trials: int | None, jobs: int, t
             _optimize(study, command, trials, jobs, timeout)
     except CannotStart as error:
         raise OptionError(f"{error}; mend the command and run it again") from None
-    except Interrupted as interrupt:
+    except EndedBySignal as interrupt:
         total = "" if trials is None else f" of {trials}"
         output.notice(f"interrupted after {_finished(study)}{total} trials; the same command continues the study")
         raise typer.Exit(interrupt.exit_code) from None

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 from sonde.storage import Asker, AskTurn, Storage
+from sonde.study.interrupts import interruptible
 from sonde.trials import TrialRecord
 
 Suggest = Callable[[AskTurn], list[bytes]]  # packed rows, fewer than missing where the space is used up
@@ -43,6 +44,24 @@ def ask(
     finite space leaves no more.
     """
     got: list[TrialRecord] = []
+    try:
+        return _collect(storage, study, count, asker, suggest, since, limit, got)
+    except BaseException:  # an interrupt while suggesting, say: what was claimed goes back
+        if got:
+            storage.release(study, [record.number for record in got])
+        raise
+
+
+def _collect(
+    storage: Storage,
+    study: int,
+    count: int,
+    asker: Asker,
+    suggest: Suggest,
+    since: Callable[[], int],
+    limit: int | None,
+    got: list[TrialRecord],
+) -> list[TrialRecord]:
     pause = _FIRST_PAUSE
     while True:
         turn = storage.begin_ask(study, count - len(got), asker, since=since(), limit=limit)
@@ -63,7 +82,8 @@ def _wait(storage: Storage, study: int, holder: str | None, asker: Asker, pause:
         if holder is not None and _is_dead(holder):
             storage.end_turn(study, holder)
             return pause
-        time.sleep(pause * random.uniform(0.5, 1.5))
+        with interruptible():
+            time.sleep(pause * random.uniform(0.5, 1.5))
         pause = min(1.5 * pause, _LONGEST_PAUSE)
         holder = storage.turn_holder(study, asker)
         if holder is None:

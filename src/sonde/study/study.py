@@ -20,6 +20,7 @@ from sonde.strategies import Strategy, resolve_strategy
 from sonde.study import asking, checks, export, predicting, telling
 from sonde.study.gradients import with_jac
 from sonde.study.heartbeat import Heartbeat
+from sonde.study.interrupts import interruptible
 from sonde.study.loop import run_loop
 from sonde.study.predicting import Diagnosis, Prediction
 from sonde.study.resuming import create_or_find
@@ -182,7 +183,7 @@ class Study:
     def _suggest(self, turn: AskTurn) -> list[bytes]:
         if turn.changes is not None:
             self._history.update(turn.changes)
-        with self._heartbeat:
+        with self._heartbeat, interruptible():
             key = Key(self.seed, turn.next_number)
             rows = self._strategy.suggest(self.space, self._history, turn.missing, key)
         return [pack_row(row) for row in rows]
@@ -323,7 +324,7 @@ class Study:
         workers: int | None = None,
         executor: Executor | None = None,
         callbacks: Sequence[Callable[[Study, Trial], Any]] = (),
-        catch: type[BaseException] | tuple[type[BaseException], ...] = (Exception,),
+        catch: type[BaseException] | tuple[type[BaseException], ...] = BaseException,
         progress: bool = True,
     ) -> None:
         """Run the objective on trial after trial.
@@ -331,8 +332,8 @@ class Study:
         Parameters
         ----------
         objective
-            Takes a trial (a Mapping of its parameters), returns a number or an ``Evaluation``. An exception, NaN or
-            inf is a failed trial with its reason kept, and the study goes on.
+            Takes a trial (a Mapping of its parameters), returns a number or an ``Evaluation``. An exception,
+            ``sys.exit``, NaN or inf is a failed trial with its reason kept, and the study goes on.
         n_trials
             How many trials this call runs.
         jac
@@ -349,8 +350,8 @@ class Study:
         callbacks
             Called with (study, trial) after each result; ``study.stop()`` ends the loop.
         catch
-            Exceptions of the objective that make a failed trial. Others do so too, and are raised: ``catch=()``
-            raises all.
+            Exceptions of the objective that make a failed trial, ``sys.exit`` among them. Others do so too, and are
+            raised: ``catch=()`` raises all. ``KeyboardInterrupt`` always ends the run.
         progress
             Show a progress bar (lines, where there is no terminal).
         """

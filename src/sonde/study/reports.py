@@ -1,0 +1,57 @@
+"""From what a worker sent back to what is stored of it."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+from sonde.errors import EndOfRun, EvaluationError
+from sonde.execution import Future, Report
+from sonde.space import Space
+from sonde.trials import Outcome, Trial, failure, judge
+
+
+def report_of(future: Future) -> Report:
+    """Return a finished future's report; an error of the executor itself means that the worker is gone."""
+    try:
+        report = future.result()
+    except (KeyboardInterrupt, EndOfRun):
+        raise
+    except BaseException as error:
+        text = str(error).strip().splitlines() or [type(error).__name__]
+        return Report(error=f"the worker died: {text[0]}", exception=None)
+    if not isinstance(report, Report):
+        return Report(error=f"the executor returned {type(report).__name__} instead of the task's report")
+    return report
+
+
+def report_if_done(future: Future) -> Report | None:
+    """Return the report if there is one: not where the worker went down with the interrupt."""
+    try:
+        report = future.result() if future.done() else None
+    except BaseException:
+        return None
+    return report if isinstance(report, Report) else None
+
+
+def outcome_of(report: Report, space: Space) -> Outcome:
+    """Return what to store of a report."""
+    if report.error is not None:
+        return failure(report.error)
+    try:
+        return judge(report.result, space)
+    except EvaluationError as error:
+        return failure(error)
+
+
+def sendable(attributes: Any, trial: Trial) -> dict[str, Any]:
+    """Leave out attributes that are not JSON rather than lose a result that took hours."""
+    kept = {}
+    for name, value in attributes.items():
+        try:
+            json.dumps({name: value})
+            kept[name] = value
+        except (TypeError, ValueError, RecursionError):
+            warnings.warn(f"trial {trial.number}: attribute {name!r} is not JSON-able and was dropped", stacklevel=2)
+    return kept
