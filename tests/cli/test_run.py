@@ -139,6 +139,18 @@ def test_a_timeout_ends_the_run(cli: Cli) -> None:
     assert "; the same command" not in ended.err
 
 
+def test_a_program_that_hangs_is_killed_with_its_own_and_the_study_goes_on(
+    cli: Cli, is_gone: Callable[[int], bool]
+) -> None:
+    hangs = "test $SONDE_TRIAL != 1 || {{ echo words >&2; sleep 600 & echo $! > inner; wait; }}; echo {x:float:0..1}"
+    ended = cli("run", "-n", "4", "--trial-timeout", "2", "--strategy", "sobol", *SHELL, hangs)
+    assert ended.code == 0, ended.err
+    found = json.loads(cli("trials", "--json").out)
+    assert [trial["state"] for trial in found] == ["completed", "failed", "completed", "completed"]
+    assert found[1]["error"] == "took longer than trial_timeout=2 s and was stopped\nwords"
+    assert is_gone(int(Path("inner").read_text()))
+
+
 def test_parameters_may_come_by_the_environment_alone(cli: Cli) -> None:
     Path("space.toml").write_text("[parameters.x]\ntype = 'int'\nlow = 5\nhigh = 5\n")
     ended = cli("run", "-n", "1", "--space", "space.toml", "--json", *SHELL, 'echo "$SONDE_PARAMS" | tr -d "}}"')
@@ -180,6 +192,7 @@ WRONG = [
     (["-n", "3", "--strategy", "magic", "--", "echo", "{x:bool}"], "strategy must be one of auto"),
     (["-n", "3", "--storage", "mongo://x", "--", "echo", "{x:bool}"], "storage must be 'sqlite:///file.db'"),
     (["-n", "3", "--timeout", "-1", "--", "echo", "{x:bool}"], "timeout must be a positive number"),
+    (["-n", "3", "--trial-timeout", "0", "--", "echo", "{x:bool}"], "trial-timeout must be a positive number"),
 ]
 
 

@@ -49,6 +49,12 @@ def run(
             "--timeout", metavar="SECONDS", help="Seconds after which no new trial starts; running ones finish."
         ),
     ] = None,
+    trial_timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--trial-timeout", metavar="SECONDS", help="Seconds after which a program is killed; its trial has failed."
+        ),
+    ] = None,
     space: Annotated[
         Path | None,
         typer.Option(
@@ -77,9 +83,10 @@ def run(
     from sonde.study import Study, checks
 
     checks.seconds(timeout, "timeout")  # before a study is made
+    checks.seconds(trial_timeout, "trial-timeout")
     study = Study(known, direction=direction.value, storage=storage, name=name, seed=seed, strategy=strategy)
     with closing(study.storage):
-        _run_to_end(study, Command(template, name, Children()), trials, jobs, timeout)
+        _run_to_end(study, Command(template, name, Children(), trial_timeout), trials, jobs, timeout)
         show_best(study, as_json)
 
 

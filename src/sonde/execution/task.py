@@ -60,7 +60,8 @@ class Task:
         except Exception as error:
             raise OptionError(
                 f"the objective cannot be sent to worker processes ({type(error).__name__}: {error}); leave out what "
-                "it refers to that lives in this process only, such as open files and locks, or use workers=1"
+                "it refers to that lives in this process only, such as open files and locks, or use workers=1 and no "
+                "trial_timeout"
             ) from error
 
     @property

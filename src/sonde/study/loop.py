@@ -160,6 +160,7 @@ def run_loop(
     n_trials: int | None,
     total_trials: int | None,
     timeout: float | None,
+    trial_timeout: float | None,
     workers: int | None,
     executor: Executor | None,
     callbacks: Sequence[Callable[[Study, Trial], Any]],
@@ -170,14 +171,14 @@ def run_loop(
     if n_trials is None and total_trials is None and timeout is None and not study.space.finite:
         raise OptionError("optimize needs n_trials, total_trials or timeout to know when to stop")
     task = Task(objective)
-    own = _own_executor(workers or 1) if executor is None else None
+    own = _own_executor(workers or 1, killable=trial_timeout is not None) if executor is None else None
     if isinstance(own, Processes):
         task.check_packing()
-    slots = workers or (1 if executor is None else _slots(executor))
+    slots = (workers or 1) if executor is None else _slots(executor, workers)
     limits = Limits(n_trials, total_trials, float("inf") if timeout is None else time.monotonic() + timeout)
     total = total_trials if n_trials is None else n_trials
     study._stopping = False
-    pending = Pending(task, own or executor, None)  # type: ignore[arg-type]
+    pending = Pending(task, own or executor, trial_timeout)  # type: ignore[arg-type]
     with progress_for(study.name, total, wanted=progress) as shown:
         run = Run(study, pending, slots, limits, callbacks, catch, shown)
         _to_the_end(run, own)
@@ -199,10 +200,17 @@ def _to_the_end(run: Run, own: Inline | Processes | None) -> None:
         raise run.interrupted() from interrupt
 
 
-def _own_executor(workers: int) -> Inline | Processes:
-    return Inline() if workers == 1 else Processes(workers)
+def _own_executor(workers: int, *, killable: bool) -> Inline | Processes:
+    """Return this process where one worker will do; a hanging objective could not be killed there."""
+    return Inline() if workers == 1 and not killable else Processes(workers)
 
 
-def _slots(executor: Executor) -> int:
-    """How many calls to have pending: as many as the executor says it has workers."""
-    return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+def _slots(executor: Executor, workers: int | None) -> int:
+    """How many calls to have pending: what the user says, or as many as the executor says it has workers."""
+    own = getattr(executor, "_max_workers", None)
+    if workers is not None and isinstance(own, int) and workers > own:
+        raise OptionError(
+            f"workers={workers} calls at once, but the executor has {own}: the others would only wait in its queue, "
+            "chosen before the results that they could learn from; leave out workers="
+        )
+    return workers or own or os.cpu_count() or 1

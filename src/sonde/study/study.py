@@ -321,6 +321,7 @@ class Study:
         jac: bool | Callable[[Trial], Any] | None = False,
         total_trials: int | None = None,
         timeout: float | None = None,
+        trial_timeout: float | None = None,
         workers: int | None = None,
         executor: Executor | None = None,
         callbacks: Sequence[Callable[[Study, Trial], Any]] = (),
@@ -343,8 +344,14 @@ class Study:
             How many the study is to have in the end, counted over all processes: run again after a crash, it continues.
         timeout
             Seconds after which no new trial starts; running ones finish.
+        trial_timeout
+            Seconds that the objective may take for one trial. What takes longer is stopped and is a failed trial.
+            The objective then runs in a worker process even with one worker, so that it can be killed: it does not
+            change variables of this process. A call of an ``executor`` cannot be killed: the trial fails, its worker
+            counts as busy until the call ends, and what it returns then is ignored.
         workers
-            Processes to run at once (1: in this process). With ``executor``, how many calls to have under way.
+            Processes to run at once (1: in this process). With ``executor``, how many calls to have pending, at most
+            as many as it has workers; if left out, as many as it says it has.
         executor
             Anything with ``submit(function, *args)`` instead of local processes.
         callbacks
@@ -361,6 +368,7 @@ class Study:
             n_trials=checks.optional_count(n_trials, "n_trials"),
             total_trials=checks.optional_count(total_trials, "total_trials"),
             timeout=checks.seconds(timeout, "timeout"),
+            trial_timeout=checks.seconds(trial_timeout, "trial_timeout"),
             workers=checks.optional_count(workers, "workers"),
             executor=checks.executor(executor),
             callbacks=checks.callbacks(callbacks),
