@@ -14,6 +14,7 @@
     │   ├── IllegalTransition  the trial's state does not allow that
     │   ├── ConflictingResult  the trial was told another result before
     │   └── NoResult           no trial has a usable result yet                     (LookupError)
+    │       └── AllFailed      a run gave up: its trials failed alike, none completed
     ├── StudyError
     │   ├── StudyNotFound                                                           (LookupError)
     │   ├── StudyExists
@@ -85,7 +86,18 @@ class ConflictingResult(TrialError):
 
 
 class NoResult(TrialError, LookupError):
-    """No trial has a usable result yet."""
+    """No trial has a usable result yet. Where a run raises it, ``study`` has what was tried."""
+
+    study: Study | None = None
+
+
+class AllFailed(NoResult):
+    """A run gave up: its trials failed alike and none completed. They are kept in ``study``."""
+
+    def __init__(self, stopped: str, remedy: str, study: Study) -> None:
+        super().__init__(f"{stopped}; {remedy}")
+        self.stopped = stopped
+        self.study = study
 
 
 class StudyError(SondeError):

@@ -120,6 +120,18 @@ def test_a_program_that_never_gives_a_number(cli: Cli) -> None:
     assert "no number on standard output" in ended.err
 
 
+def test_programs_that_all_fail_alike_end_the_run(cli: Cli) -> None:
+    command = ("--strategy", "sobol", *SHELL, "echo oh no {x:float:0..1} >&2; exit 3")
+    ended = cli("run", "-n", "100", "--give-up-after", "4", *command)
+    assert ended.code == 1
+    assert ended.out == ""
+    last = ended.err.splitlines()[-1]
+    assert last.startswith("error: 4 trials in a row failed alike and none has completed: exit code 3: oh no ")
+    assert last.endswith("run the same command again, or go on regardless with --give-up-after 0")
+    assert cli("run", "-n", "20", "--give-up-after", "0", *command).code == 1
+    assert len(json.loads(cli("trials", "--all", "--json").out)) == 20
+
+
 def test_nan_is_a_failed_trial(cli: Cli) -> None:
     cli("run", "-n", "2", *SHELL, "echo {x:nan|inf}")
     errors = {trial["error"] for trial in json.loads(cli("trials", "--json").out)}

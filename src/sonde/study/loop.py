@@ -1,7 +1,8 @@
 """The optimize loop: keep the workers busy, tell what comes back, in the order in which it comes.
 
-One loop serves every executor. It stops asking when the budget, the time or the space is used up, or a callback says
-so, and ends when the last running trial has reported. Interrupted, it gives running trials back to the queue.
+One loop serves every executor. It stops asking when the budget, the time or the space is used up, when a callback says
+so, or when all that was tried failed alike, and ends when the last running trial has reported. Interrupted, it gives
+running trials back to the queue.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sonde.errors import Interrupted, OptionError, TrialError
+from sonde.errors import AllFailed, Interrupted, OptionError, TrialError
 from sonde.execution import Executor, Inline, Processes, Report, Task
+from sonde.study.giving_up import FailuresAlike
 from sonde.study.interrupts import deferred_interrupts, show_in_one_line
 from sonde.study.pending import Pending
 from sonde.study.progress import Progress, progress_for
@@ -44,6 +46,7 @@ class Run:
     limits: Limits
     callbacks: Sequence[Callable[[Study, Trial], Any]]
     catch: tuple[type[BaseException], ...]
+    failures: FailuresAlike
     progress: Progress
     asked: int = 0
     done: int = 0
@@ -56,6 +59,9 @@ class Run:
         while self.fill() or self.pending or self.blocked():
             for trial, report in self.pending.landed():
                 self.record(trial, report)
+        if self.hopeless() and self.more_wanted() and not self.study._stopping:
+            remedy = "mend the objective and run it again, or go on regardless with give_up_after=None"
+            raise AllFailed(str(self.failures), f"{remedy}; this error's study has the trials", self.study)
 
     def fill(self) -> bool:
         """Ask and submit until every slot is busy; return whether anything was started."""
@@ -75,11 +81,20 @@ class Run:
 
     def ending(self) -> bool:
         """Whether no new trial shall start."""
-        return self.finished or self.study._stopping or time.monotonic() >= self.limits.deadline
+        over = self.finished or self.study._stopping or time.monotonic() >= self.limits.deadline
+        return over or self.hopeless()
+
+    def hopeless(self) -> bool:
+        """Whether so many trials have failed alike that the rest would, too; one that completes gives hope again."""
+        return self.failures.too_many and self.counts(State.COMPLETED) == 0
 
     def blocked(self) -> bool:
         """Whether more trials are wanted, and every worker is busy with one that was given up."""
-        if self.pending.stuck < self.slots or self.ending():
+        return self.pending.stuck >= self.slots and not self.ending() and self.more_wanted()
+
+    def more_wanted(self) -> bool:
+        """Whether the budget is not used up."""
+        if self.finished:
             return False
         if self.limits.n_trials is not None:
             return self.asked < self.limits.n_trials
@@ -95,6 +110,7 @@ class Run:
             return
         self.done += 1
         self.failed += told.state is State.FAILED
+        self.failures.note(told)
         self.show()
         if report.exception is not None and not isinstance(report.exception, self.catch):
             raise report.exception
@@ -165,6 +181,7 @@ def run_loop(
     executor: Executor | None,
     callbacks: Sequence[Callable[[Study, Trial], Any]],
     catch: tuple[type[BaseException], ...],
+    give_up_after: int | None,
     progress: bool,
 ) -> None:
     """Run ``Study.optimize``; its arguments are checked there."""
@@ -180,7 +197,7 @@ def run_loop(
     study._stopping = False
     pending = Pending(task, own or executor, trial_timeout)  # type: ignore[arg-type]
     with progress_for(study.name, total, wanted=progress) as shown:
-        run = Run(study, pending, slots, limits, callbacks, catch, shown)
+        run = Run(study, pending, slots, limits, callbacks, catch, FailuresAlike(give_up_after), shown)
         _to_the_end(run, own)
 
 

@@ -18,6 +18,7 @@ from sonde.space import Space
 from sonde.storage import Asker, AskTurn, Storage, StudyHeader, open_storage
 from sonde.strategies import Strategy, resolve_strategy
 from sonde.study import asking, checks, export, predicting, telling
+from sonde.study.giving_up import FAILURES
 from sonde.study.gradients import with_jac
 from sonde.study.heartbeat import Heartbeat
 from sonde.study.interrupts import interruptible
@@ -326,6 +327,7 @@ class Study:
         executor: Executor | None = None,
         callbacks: Sequence[Callable[[Study, Trial], Any]] = (),
         catch: type[BaseException] | tuple[type[BaseException], ...] = BaseException,
+        give_up_after: int | None = FAILURES,
         progress: bool = True,
     ) -> None:
         """Run the objective on trial after trial.
@@ -359,6 +361,9 @@ class Study:
         catch
             Exceptions of the objective that make a failed trial, ``sys.exit`` among them. Others do so too, and are
             raised: ``catch=()`` raises all. ``KeyboardInterrupt`` always ends the run.
+        give_up_after
+            When so many trials of this run have failed in a row for the same reason and the study has no completed
+            trial, raise ``AllFailed``, once the running ones have ended. None: never.
         progress
             Show a progress bar (lines, where there is no terminal).
         """
@@ -373,6 +378,7 @@ class Study:
             executor=checks.executor(executor),
             callbacks=checks.callbacks(callbacks),
             catch=checks.exceptions(catch),
+            give_up_after=checks.optional_count(give_up_after, "give_up_after"),
             progress=progress,
         )
 
