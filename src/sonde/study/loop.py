@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sonde.activity import doing, watching
 from sonde.errors import AllFailed, Interrupted, OptionError, TrialError
 from sonde.execution import Executor, Inline, Processes, Report, Task
 from sonde.study.giving_up import FailuresAlike
@@ -70,7 +71,7 @@ class Run:
             wanted = min(wanted, self.limits.n_trials - self.asked)
         if wanted <= 0 or self.ending():
             return False
-        with deferred_interrupts():
+        with doing("suggesting"), deferred_interrupts():
             trials = self.study._ask(wanted, limit=self.limits.total_trials)
             self.pending.expect(trials)
         self.finished = len(trials) < wanted  # the space or the common budget is used up
@@ -196,7 +197,7 @@ def run_loop(
     total = total_trials if n_trials is None else n_trials
     study._stopping = False
     pending = Pending(task, own or executor, trial_timeout)  # type: ignore[arg-type]
-    with progress_for(study.name, total, wanted=progress) as shown:
+    with progress_for(study.name, total, wanted=progress) as shown, watching(shown.stage):
         run = Run(study, pending, slots, limits, callbacks, catch, FailuresAlike(give_up_after), shown)
         _to_the_end(run, own)
 

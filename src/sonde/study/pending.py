@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from sonde.activity import doing
 from sonde.errors import NoWorkers
 from sonde.execution import Executor, Future, Processes, Report, Task
 from sonde.study.reports import report_if_done, report_of
@@ -73,7 +74,8 @@ class Pending:
     def start(self, trial: Trial) -> None:
         """Submit one trial."""
         submitted = time.monotonic()
-        future = self._executor.submit(self._task, trial)
+        with doing(f"running trial {trial.number}"):  # until it is done, where it is run in this process
+            future = self._executor.submit(self._task, trial)
         self._calls[trial.number] = Call(trial, future, submitted)
         if hasattr(future, "add_done_callback"):
             future.add_done_callback(lambda _: self._woken.set())
@@ -84,14 +86,26 @@ class Pending:
 
     def landed(self) -> Iterator[tuple[Trial, Report]]:
         """Wait until something has ended, by itself or by its time limit, and yield it."""
+        with doing(self._awaited()):
+            ready = self._wait()
+        for call in ready:
+            yield call.trial, report_of(call.future) if call.future.done() else self._stop(call)
+
+    def _awaited(self) -> str:
+        count = len(self._calls)
+        if count == 0:
+            return "waiting for a worker that hangs"
+        return "waiting for 1 result" if count == 1 else f"waiting for {count} results"
+
+    def _wait(self) -> list[Call]:
+        """Wait until some calls have ended, or until one that hangs has left a worker free."""
         while not (ready := [call for call in self._calls.values() if call.future.done() or self._overdue(call)]):
             if not self._calls and self._room():
-                return
+                return []
             # Never without end: a signal that the system handed to another thread does not wake the main one.
             self._woken.wait(self._pause())
             self._woken.clear()
-        for call in ready:
-            yield call.trial, report_of(call.future) if call.future.done() else self._stop(call)
+        return ready
 
     def leave(self) -> Iterator[tuple[Trial, Report | None]]:
         """Cancel what can be cancelled; yield every trial with its report, None where there is none."""

@@ -47,7 +47,7 @@ class Study:
     storage
         ``"sqlite:///runs.db"``, ``"runs.db"``, ``"postgresql://user@host/database"``, or None for memory.
     name
-        The same name in the same storage resumes the study.
+        The same name in the same storage resumes the study. ``"default"`` in a database, if left out.
     seed
         Same seed, same tells in the same order: same suggestions.
     strategy
@@ -72,7 +72,7 @@ class Study:
         self._strategy = resolve_strategy(strategy)
         opened = open_storage(storage)
         wanted = StudyHeader(
-            checks.name(name),
+            checks.name(name, stored=opened.url is not None),
             space.to_json(),
             checks.direction(direction),
             checks.seed(seed),
