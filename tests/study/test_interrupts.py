@@ -98,6 +98,32 @@ def test_what_was_claimed_goes_back_when_the_rest_is_not_suggested(sqlite_url: s
         study.close()
 
 
+def test_an_interrupt_that_python_drops_in_a_finalizer_is_sent_again(tmp_path: Path) -> None:
+    """So JAX's callback of the garbage collector swallowed Ctrl-C, and the suggestion went on for a minute."""
+    code = """
+    class Deaf:
+        def __del__(self):
+            print("deaf", flush=True)
+            end = time.monotonic() + 30
+            while not sent and time.monotonic() < end:
+                try:
+                    time.sleep(0.01)
+                except KeyboardInterrupt:
+                    sent.append(True)
+                    raise
+    sent = []
+    class Finalizing(Slow):
+        def suggest(self, *arguments):
+            Deaf()
+            return super().suggest(*arguments)
+    Slow = Finalizing
+    run(None, progress=False)
+    """
+    _, err = interrupted(started(tmp_path, code, "-", "slowly"), "deaf")
+    assert "Exception ignored in: <function Deaf.__del__" in err
+    assert err.splitlines()[-1].startswith("stopped after 0 of 6 trials; ")
+
+
 def test_a_study_in_memory_is_kept_in_the_exception(tmp_path: Path) -> None:
     code = """
     try:

@@ -29,9 +29,9 @@ def seen(condition: Callable[[], Any]) -> Any:
 
 
 def terminal() -> tuple[Console, Callable[[], str]]:
-    """A wide terminal, and what has been drawn there, without colours."""
+    """A terminal of the usual width, and what has been drawn there, without colours."""
     file = io.StringIO()
-    console = Console(file=file, force_terminal=True, width=160, color_system=None)
+    console = Console(file=file, force_terminal=True, width=80, color_system=None)
     return console, lambda: re.sub(r"\x1b\[[0-9?]*[a-zA-Z]", "", file.getvalue())
 
 

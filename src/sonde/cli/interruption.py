@@ -35,7 +35,7 @@ def ending_on_signals(children: Children) -> Iterator[None]:
     def handle(number: int, _frame: FrameType | None) -> None:
         received.append(number)
         children.stop()
-        interrupt(EndedBySignal(number))
+        interrupt(EndedBySignal(number), number)
 
     heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, handle) for number in heeded}

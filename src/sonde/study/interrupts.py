@@ -2,21 +2,47 @@
 
 The loop defers interrupts around what must not be torn apart (asking, telling, giving trials back). Inside, whatever
 takes long and changes nothing that is stored (a strategy's suggestion, waiting for others) lets them through again.
-A second interrupt inside the same deferred stretch is raised there and then: whoever insists is heard.
+A second interrupt inside the same deferred stretch is raised there and then: whoever insists is heard. Python drops an
+exception that a handler raises inside a finalizer or a callback of the garbage collector, which numerical libraries
+have: while a suggestion goes on after an interrupt, the signal is therefore sent again, and raised at its end.
 """
 
 from __future__ import annotations
 
+import _thread
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from queue import SimpleQueue
 from types import TracebackType
 from typing import Any
 
 from sonde.errors import Interrupted
+
+_AGAIN = 0.25  # seconds after which an interrupt that was dropped is sent again
+
+
+class _Insister(threading.Thread):
+    """Sends a signal again in a moment, if its stretch is still being run then: the exception was dropped.
+
+    It waits at a queue that a signal handler may use at any moment; a handler that starts a thread may hang.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name="sonde-interrupts", daemon=True)
+        self.told: SimpleQueue[tuple[int, object]] = SimpleQueue()
+
+    def run(self) -> None:
+        """Wait for interrupts, as long as the process lives."""
+        while True:
+            number, stretch = self.told.get()
+            time.sleep(_AGAIN)
+            if _main.stretch is stretch:
+                _thread.interrupt_main(signal.Signals(number))
 
 
 @dataclass
@@ -25,6 +51,16 @@ class _MainThread:
 
     deferring: bool = False
     waiting: BaseException | None = None
+    stretch: object | None = None  # the interruptible stretch that is being run
+    raised: BaseException | None = None  # inside it
+    insister: _Insister = field(default_factory=_Insister)
+
+    def enter_stretch(self) -> None:
+        if not self.insister.is_alive():  # a forked child has no threads
+            self.insister = _Insister()
+            self.insister.start()
+        self.deferring, self.stretch, self.raised = False, object(), None
+        self.raise_waiting()
 
     def raise_waiting(self) -> None:
         error, self.waiting = self.waiting, None
@@ -35,12 +71,15 @@ class _MainThread:
 _main = _MainThread()
 
 
-def interrupt(error: BaseException) -> None:
+def interrupt(error: BaseException, number: int = signal.SIGINT) -> None:
     """Raise ``error`` now, or where interrupts are deferred as soon as they are not; for signal handlers."""
     if _main.deferring and _main.waiting is None:
         _main.waiting = error
         return
     _main.waiting = None
+    if _main.stretch is not None:
+        _main.raised = error
+        _main.insister.told.put((number, _main.stretch))
     raise error
 
 
@@ -75,15 +114,16 @@ def interruptible() -> Iterator[None]:
         yield
         return
     try:
-        _main.deferring = False
-        _main.raise_waiting()
+        _main.enter_stretch()
         yield
     finally:
-        _main.deferring = True
+        _main.deferring, _main.stretch = True, None
+    if _main.raised is not None:  # and dropped
+        raise _main.raised
 
 
-def _handle(_number: int, _frame: Any) -> None:
-    interrupt(KeyboardInterrupt())
+def _handle(number: int, _frame: Any) -> None:
+    interrupt(KeyboardInterrupt(), number)
 
 
 class OneLine:

@@ -56,17 +56,16 @@ class Bar:
     """A Rich progress bar; Rich draws it again by itself, so that its seconds go on."""
 
     def __init__(self, title: str, total: int | None, console: Any) -> None:
-        from rich.progress import BarColumn, Progress, RenderableColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+
+        from sonde.study.two_lines import TwoLines
 
         self._total = total
         self._stage = Stage()
         columns = [TextColumn(f"{{task.{each}}}", markup=False) for each in
                    ("fields[count]", "fields[best]", "fields[failed]")]  # fmt: skip
-        self._bar = Progress(
-            TextColumn("{task.description}", style="bold", markup=False), BarColumn(), *columns, TimeElapsedColumn(),
-            RenderableColumn(self._stage),
-            console=console,
-        )  # fmt: skip
+        title_column = TextColumn("{task.description}", style="bold", markup=False)
+        self._bar = TwoLines(self._stage, title_column, BarColumn(20), *columns, TimeElapsedColumn(), console=console)
         self._task = self._bar.add_task(printable(title), total=total, count="", best="", failed="")
         self._first: int | None = None
 
@@ -77,7 +76,7 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stage.begin("")
+        self._bar.stage = None
         self._bar.refresh()  # in a notebook stop() does not, and the bar would stay where it was drawn last
         self._bar.stop()
 
