@@ -127,7 +127,7 @@ def test_a_signal_during_a_suggestion_ends_the_run_at_once(name: str) -> None:
     begun = time.monotonic()
     process.send_signal(getattr(signal, name))
     out, err = process.communicate(timeout=30)
-    assert time.monotonic() - begun < 10  # of the 60 that the suggestion takes
+    assert time.monotonic() - begun < 20  # of the 60 that the suggestion takes
     assert process.returncode == 128 + getattr(signal, name)
     assert out == ""
     assert err.splitlines()[-1] == "interrupted after 2 of 5 trials; the same command continues the study"

@@ -18,12 +18,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 from sonde.errors import Interrupted
 
 _AGAIN = 0.25  # seconds after which an interrupt that was dropped is sent again
+_WAIT_FOR = ("backend_compile_and_load", "_xla_gc_callback")  # functions of JAX
 
 
 class _Insister(threading.Thread):
@@ -71,7 +72,7 @@ class _MainThread:
 _main = _MainThread()
 
 
-def interrupt(error: BaseException, number: int = signal.SIGINT) -> None:
+def interrupt(error: BaseException, number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
     """Raise ``error`` now, or where interrupts are deferred as soon as they are not; for signal handlers."""
     if _main.deferring and _main.waiting is None:
         _main.waiting = error
@@ -80,7 +81,16 @@ def interrupt(error: BaseException, number: int = signal.SIGINT) -> None:
     if _main.stretch is not None:
         _main.raised = error
         _main.insister.told.put((number, _main.stretch))
+        if _in_the_middle(frame):
+            return  # and come back in a moment
     raise error
+
+
+def _in_the_middle(frame: FrameType | None) -> bool:
+    """Whether JAX is just compiling (a process that was interrupted there crashes when it exits) or collecting."""
+    while frame is not None and frame.f_code.co_name not in _WAIT_FOR:
+        frame = frame.f_back
+    return frame is not None
 
 
 @contextmanager
@@ -122,8 +132,8 @@ def interruptible() -> Iterator[None]:
         raise _main.raised
 
 
-def _handle(number: int, _frame: Any) -> None:
-    interrupt(KeyboardInterrupt(), number)
+def _handle(number: int, frame: FrameType | None) -> None:
+    interrupt(KeyboardInterrupt(), number, frame)
 
 
 class OneLine:
