@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,3 +78,33 @@ def test_an_exception_that_cannot_be_printed_is_told() -> None:
     study = Study(SPACE, strategy="sobol", seed=0)
     study.optimize(objective, 2, workers=2, progress=False)
     assert all("Bad: <exception str() failed>" in str(trial.error) for trial in study.trials)
+
+
+DEADLY = """
+import os, sys, sonde
+def objective(trial):
+    if trial["x"] == 0.5:
+        with open(sys.argv[2], "a") as deaths:
+            deaths.write("x")
+        os._exit(1)
+    return trial["x"]
+study = sonde.Study(sonde.Space(x=sonde.Float(0, 1)), storage=sys.argv[1], strategy="sobol", seed=1, lease=0.5)
+if not study.trials:
+    study.enqueue({"x": 0.5})
+study.optimize(objective, total_trials=4, progress=False)
+"""
+
+
+def test_a_configuration_that_ends_its_process_is_tried_twice_and_no_more(tmp_path: Path, sqlite_url: str) -> None:
+    """The same command again and again gets past it."""
+    deaths, script = tmp_path / "deaths", tmp_path / "script.py"
+    script.write_text(DEADLY)
+    for _ in range(20):
+        ended = subprocess.run([sys.executable, str(script), sqlite_url, str(deaths)], capture_output=True, timeout=60)
+        with sonde.load(sqlite_url, "default") as study:
+            open_ones = [trial for trial in study.trials if trial.state in ("running", "waiting")]
+        if ended.returncode == 0 and not open_ones:
+            break
+    assert not open_ones
+    assert deaths.read_text() == "xx"
+    assert sum(trial.state == "completed" for trial in study.trials) >= 3
