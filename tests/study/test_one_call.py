@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sonde
-from sonde.errors import StudyMismatch
+from sonde.errors import OptionError, StudyMismatch
 
 SPACE = sonde.Space(x=sonde.Float(0, 1))
 
@@ -35,6 +35,12 @@ def test_other_settings_without_a_name_are_told_to_have_one(sqlite_url: str) -> 
 
 def test_in_memory_every_study_has_a_name_of_its_own() -> None:
     assert sonde.Study(SPACE).name != sonde.Study(SPACE).name
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\0", "a\ud800", 3, "n" * 501])
+def test_a_name_that_cannot_be_stored_is_refused(name: Any, sqlite_url: str) -> None:
+    with pytest.raises(OptionError, match="name must be"):
+        sonde.Study(SPACE, storage=sqlite_url, name=name)
 
 
 def options(function: Any, *without: str) -> dict[str, Any]:

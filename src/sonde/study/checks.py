@@ -57,6 +57,8 @@ def name(value: Any, *, stored: bool = False) -> str:
         return DEFAULT_NAME if stored else f"study-{secrets.token_hex(4)}"
     if not isinstance(value, str) or not value.strip() or "\0" in value or len(value) > 500:
         raise OptionError(f"name must be a non-empty string of at most 500 characters, got {value!r}")
+    if not value.isprintable() and any(0xD800 <= ord(each) < 0xE000 for each in value):
+        raise OptionError(f"name must be text that can be stored, without lone surrogates, got {value!r}")
     return value
 
 

@@ -6,6 +6,8 @@ import json
 import warnings
 from typing import Any
 
+import numpy as np
+
 from sonde.errors import EndOfRun, EvaluationError
 from sonde.execution import Future, Report
 from sonde.space import Space
@@ -46,12 +48,17 @@ def outcome_of(report: Report, space: Space) -> Outcome:
 
 
 def sendable(attributes: Any, trial: Trial) -> dict[str, Any]:
-    """Leave out attributes that are not JSON rather than lose a result that took hours."""
+    """Return attributes as JSON has them, arrays as lists; leave out others rather than lose a result of hours."""
     kept = {}
     for name, value in attributes.items():
         try:
-            json.dumps({name: value})
-            kept[name] = value
+            kept[str(name)] = json.loads(json.dumps(value, default=_listed))
         except (TypeError, ValueError, RecursionError):
             warnings.warn(f"trial {trial.number}: attribute {name!r} is not JSON-able and was dropped", stacklevel=2)
     return kept
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is not JSON-able")
