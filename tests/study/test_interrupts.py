@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -65,7 +66,8 @@ def test_ctrl_c_during_a_suggestion_ends_the_run_at_once(tmp_path: Path, sqlite_
     process = started(tmp_path, f"run(sys.argv[1], workers={workers})", sqlite_url, "slowly")
     _, err = interrupted(process)
     assert process.returncode == 130
-    assert err.splitlines()[-1] == "stopped after 3 of 6 trials; the same call again continues"
+    last = err.splitlines()[-1]  # with two workers a trial may still be running while the next one is suggested
+    assert re.fullmatch(rf"stopped after [{4 - workers}-3] of 6 trials; the same call again continues", last)
     assert "Traceback" not in err
     study = sonde.load(sqlite_url, "study", strategy="random")
     assert [trial.state for trial in study.trials if trial.state != "lost"].count("running") == 0
