@@ -7,10 +7,11 @@ pools of one worker break one by one: a crash, or a trial that is stopped, takes
 from __future__ import annotations
 
 import os
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,12 +70,36 @@ class Processes:
     def _submit(self, slot: _Slot, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         slot.ready = time.monotonic()
         if slot.pool is None:
-            slot.pool = ProcessPoolExecutor(max_workers=1, env=self._environment)
             slot.ready += _START
-            slot.pool.submit(_prepare, function).add_done_callback(lambda _: _now_ready(slot))
+            with _interrupts_held():  # the new process begins with them held, too
+                slot.pool = ProcessPoolExecutor(max_workers=1, env=self._environment, initializer=_leave_interrupts)
+                slot.pool.submit(_prepare, function).add_done_callback(lambda _: _now_ready(slot))
         call: Future[Any] = slot.pool.submit(function, *arguments)
         slot.call = call
         return call
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back in this thread, and in the processes that it starts meanwhile."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _leave_interrupts() -> None:
+    """In a new process: leave Ctrl-C, which a terminal sends to all, to the one that started us and will kill us.
+
+    A handler that does nothing, rather than none: programs that the objective starts do not inherit it.
+    """
+    signal.signal(signal.SIGINT, lambda *_: None)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _prepare(function: Callable[..., Any]) -> None:
