@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sonde.errors import Interrupted, NoResult
+from sonde.execution import Executor
 from sonde.space import Space
 from sonde.storage import Storage, open_storage
 from sonde.strategies import Strategy
 from sonde.study import Study, checks
 from sonde.study.best import best_value
+from sonde.study.giving_up import FAILURES
 from sonde.trials import Trial
 
 
@@ -58,22 +61,32 @@ def minimize(
     n_trials: int | None = None,
     *,
     jac: bool | Callable[[Trial], Any] | None = False,
-    workers: int | None = None,
-    seed: int | None = None,
     storage: str | os.PathLike[str] | Storage | None = None,
     name: str | None = None,
+    seed: int | None = None,
     strategy: str | Strategy = "auto",
-    **options: Any,
+    timeout: float | None = None,
+    trial_timeout: float | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    callbacks: Sequence[Callable[[Study, Trial], Any]] = (),
+    catch: type[BaseException] | tuple[type[BaseException], ...] = BaseException,
+    give_up_after: int | None = FAILURES,
+    progress: bool = True,
 ) -> Result:
     """Find the parameters with the smallest value.
 
-    ``n_trials`` counts the whole study: with ``storage`` and ``name``, calling again after an interruption
-    continues to that number. With ``jac=True`` the objective returns (value, gradient), as in SciPy; ``jac`` may also
-    be a function that returns the gradient, by name or in the order of the space. ``options`` are those of
-    ``Study.optimize``: ``timeout``, ``executor``, ``callbacks``, ``catch``, ``progress``.
+    ``n_trials`` counts the whole study: with ``storage``, calling again after an interruption continues to that
+    number. ``storage``, ``name``, ``seed`` and ``strategy`` are those of ``Study``; all that follows, and ``jac``, are
+    those of ``Study.optimize``.
+
+    ``NoResult``, where no trial has completed, and ``Interrupted``, after Ctrl-C, have the study as ``.study``.
     """
     study = Study(space, direction="minimize", storage=storage, name=name, seed=seed, strategy=strategy)
-    return _run(study, objective, n_trials, {"jac": jac, "workers": workers, **options})
+    return _run(
+        study, objective, n_trials, jac=jac, timeout=timeout, trial_timeout=trial_timeout, workers=workers,
+        executor=executor, callbacks=callbacks, catch=catch, give_up_after=give_up_after, progress=progress,
+    )  # fmt: skip
 
 
 def maximize(
@@ -82,16 +95,25 @@ def maximize(
     n_trials: int | None = None,
     *,
     jac: bool | Callable[[Trial], Any] | None = False,
-    workers: int | None = None,
-    seed: int | None = None,
     storage: str | os.PathLike[str] | Storage | None = None,
     name: str | None = None,
+    seed: int | None = None,
     strategy: str | Strategy = "auto",
-    **options: Any,
+    timeout: float | None = None,
+    trial_timeout: float | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    callbacks: Sequence[Callable[[Study, Trial], Any]] = (),
+    catch: type[BaseException] | tuple[type[BaseException], ...] = BaseException,
+    give_up_after: int | None = FAILURES,
+    progress: bool = True,
 ) -> Result:
     """Find the parameters with the largest value; see ``minimize``."""
     study = Study(space, direction="maximize", storage=storage, name=name, seed=seed, strategy=strategy)
-    return _run(study, objective, n_trials, {"jac": jac, "workers": workers, **options})
+    return _run(
+        study, objective, n_trials, jac=jac, timeout=timeout, trial_timeout=trial_timeout, workers=workers,
+        executor=executor, callbacks=callbacks, catch=catch, give_up_after=give_up_after, progress=progress,
+    )  # fmt: skip
 
 
 def load(storage: str | os.PathLike[str] | Storage, name: str, *, strategy: str | Strategy | None = None) -> Study:
@@ -104,11 +126,16 @@ def delete(storage: str | os.PathLike[str] | Storage, name: str) -> None:
     open_storage(storage, existing=True).delete_study(checks.name(name))
 
 
-def _run(
-    study: Study,
-    objective: Callable[[Trial], Any],
-    n_trials: int | None,
-    options: dict[str, Any],
-) -> Result:
-    study.optimize(objective, total_trials=checks.optional_count(n_trials, "n_trials"), **options)
-    return Result(study, study.best_trial)
+def _run(study: Study, objective: Callable[[Trial], Any], n_trials: int | None, **options: Any) -> Result:
+    """Run a study to ``n_trials`` in all; whatever ends it, the study is not lost."""
+    try:
+        study.optimize(objective, total_trials=checks.optional_count(n_trials, "n_trials"), **options)
+        return Result(study, study.best_trial)
+    except NoResult as error:
+        error.study = study
+        raise
+    except Interrupted as error:
+        if study.storage.url is not None:
+            raise
+        remedy = "they are in this exception's study; with storage= the same call again would continue"
+        raise Interrupted(error.stopped, remedy, study) from error

@@ -14,22 +14,31 @@
     │   ├── IllegalTransition  the trial's state does not allow that
     │   ├── ConflictingResult  the trial was told another result before
     │   └── NoResult           no trial has a usable result yet                     (LookupError)
+    │       └── AllFailed      a run gave up: its trials failed alike, none completed
     ├── StudyError
     │   ├── StudyNotFound                                                           (LookupError)
     │   ├── StudyExists
     │   └── StudyMismatch      a study of that name exists with other settings
     ├── StorageError           the database cannot be used
+    ├── NoWorkers              every worker hangs in a trial that cannot be stopped
     ├── KernelError            a kernel or its matrix cannot be used like that      (ValueError)
     │   ├── NotDifferentiable  the kernel's sample paths have no such derivative
     │   └── NotPositiveDefinite
     └── MissingExtra           an optional package is not installed                 (ImportError)
 
+    EndOfRun                   an objective ends the run, and no trial fails        (BaseException)
+    Interrupted                Ctrl-C ended a run; its ``study`` is safe            (KeyboardInterrupt)
     OddHistory                 a warning: little can be learned from the results    (UserWarning)
 
 A message says what came, what was expected, and what to do next.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.study import Study
 
 
 class SondeError(Exception):
@@ -77,7 +86,18 @@ class ConflictingResult(TrialError):
 
 
 class NoResult(TrialError, LookupError):
-    """No trial has a usable result yet."""
+    """No trial has a usable result yet. Where a run raises it, ``study`` has what was tried."""
+
+    study: Study | None = None
+
+
+class AllFailed(NoResult):
+    """A run gave up: its trials failed alike and none completed. They are kept in ``study``."""
+
+    def __init__(self, stopped: str, remedy: str, study: Study) -> None:
+        super().__init__(f"{stopped}; {remedy}")
+        self.stopped = stopped
+        self.study = study
 
 
 class StudyError(SondeError):
@@ -100,6 +120,10 @@ class StorageError(SondeError):
     """The database cannot be used."""
 
 
+class NoWorkers(SondeError):
+    """Every worker hangs in a trial that cannot be stopped."""
+
+
 class KernelError(SondeError, ValueError):
     """A kernel or its matrix cannot be used like that."""
 
@@ -117,6 +141,23 @@ class MissingExtra(SondeError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed; get it with: pip install 'sonde[{extra}]'")
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run. What was told is kept in ``study``, and nothing is left running."""
+
+    def __init__(self, stopped: str, remedy: str, study: Study) -> None:
+        super().__init__(f"{stopped}; {remedy}")
+        self.stopped = stopped
+        self.study = study
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a traceback."""
+        return [str(self)]
+
+
+class EndOfRun(BaseException):
+    """Raised by an objective to end the run: it says nothing about the trial, so none fails by it."""
 
 
 class OddHistory(UserWarning):

@@ -24,6 +24,23 @@ SLOW = "sleep 60 & echo $! > pid-$SONDE_TRIAL-inner; echo $$ > pid-$SONDE_TRIAL-
 QUICK = "echo $$ > pid-$SONDE_TRIAL; test -e go || exec sleep 60; echo {x:float:0..1}"
 
 
+# A strategy of the user's, by a name of its own, that computes in Python for a minute.
+STRATEGY = """
+import time
+from pathlib import Path
+from sonde.strategies.sobol import Sobol
+class Slow(Sobol):
+    def suggest(self, space, history, count, key):
+        if len(history) >= 2 and not Path("go").exists():
+            Path("begun").touch()
+            end = time.monotonic() + 60
+            while time.monotonic() < end:
+                sum(range(1000))
+        return super().suggest(space, history, count, key)
+"""
+NAMED = "from sonde.strategies import registry; registry._WHERE['slow'] = ('slow', 'Slow');"
+
+
 def start(*command: str, trials: int = 4, **options: Any) -> subprocess.Popen[str]:
     arguments = [sys.executable, "-c", START, "run", "-n", str(trials), "-j", "2", "--", *command]
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
@@ -96,3 +113,27 @@ def test_an_interruption_at_any_moment_loses_nothing(delay: float) -> None:
     _, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
     assert states().keys() <= {"completed", "lost", "waiting"}
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_during_a_suggestion_ends_the_run_at_once(name: str) -> None:
+    Path("slow.py").write_text(STRATEGY)
+    command = [sys.executable, "-c", NAMED + START, "run", "-n", "5", "--strategy", "slow", "--", "echo",
+               "{x:float:0..1}"]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while not Path("begun").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    begun = time.monotonic()
+    process.send_signal(getattr(signal, name))
+    out, err = process.communicate(timeout=30)
+    assert time.monotonic() - begun < 20  # of the 60 that the suggestion takes
+    assert process.returncode == 128 + getattr(signal, name)
+    assert out == ""
+    assert err.splitlines()[-1] == "interrupted after 2 of 5 trials; the same command continues the study"
+    assert "Traceback" not in err
+    assert states() == {"completed": 2}
+    Path("go").touch()
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=30)  # nobody holds the turn
+    assert ended.returncode == 0, ended.stderr
+    assert states() == {"completed": 5}

@@ -122,6 +122,18 @@ def test_a_program_that_never_gives_a_number(cli: Cli) -> None:
     assert "no number on standard output" in ended.err
 
 
+def test_programs_that_all_fail_alike_end_the_run(cli: Cli) -> None:
+    command = ("--strategy", "sobol", *SHELL, "echo oh no {x:float:0..1} >&2; exit 3")
+    ended = cli("run", "-n", "100", "--give-up-after", "4", *command)
+    assert ended.code == 1
+    assert ended.out == ""
+    last = ended.err.splitlines()[-1]
+    assert last.startswith("error: 4 trials in a row failed alike and none has completed: exit code 3: oh no ")
+    assert last.endswith("run the same command again, or go on regardless with --give-up-after 0")
+    assert cli("run", "-n", "20", "--give-up-after", "0", *command).code == 1
+    assert len(json.loads(cli("trials", "--all", "--json").out)) == 20
+
+
 def test_nan_is_a_failed_trial(cli: Cli) -> None:
     cli("run", "-n", "2", *SHELL, "echo {x:nan|inf}")
     errors = {trial["error"] for trial in json.loads(cli("trials", "--json").out)}
@@ -139,6 +151,18 @@ def test_a_timeout_ends_the_run(cli: Cli) -> None:
     ended = cli("run", "--timeout", "0.2", *SHELL, "sleep 0.05; echo {x:float:0..1}")
     assert ended.code == 0
     assert "; the same command" not in ended.err
+
+
+def test_a_program_that_hangs_is_killed_with_its_own_and_the_study_goes_on(
+    cli: Cli, is_gone: Callable[[int], bool]
+) -> None:
+    hangs = "test $SONDE_TRIAL != 1 || {{ echo words >&2; sleep 600 & echo $! > inner; wait; }}; echo {x:float:0..1}"
+    ended = cli("run", "-n", "4", "--trial-timeout", "2", "--strategy", "sobol", *SHELL, hangs)
+    assert ended.code == 0, ended.err
+    found = json.loads(cli("trials", "--json").out)
+    assert [trial["state"] for trial in found] == ["completed", "failed", "completed", "completed"]
+    assert found[1]["error"] == "took longer than trial_timeout=2 s and was stopped\nwords"
+    assert is_gone(int(Path("inner").read_text()))
 
 
 def test_parameters_may_come_by_the_environment_alone(cli: Cli) -> None:
@@ -182,6 +206,7 @@ WRONG = [
     (["-n", "3", "--strategy", "magic", "--", "echo", "{x:bool}"], "strategy must be one of auto"),
     (["-n", "3", "--storage", "mongo://x", "--", "echo", "{x:bool}"], "storage must be 'sqlite:///file.db'"),
     (["-n", "3", "--timeout", "-1", "--", "echo", "{x:bool}"], "timeout must be a positive number"),
+    (["-n", "3", "--trial-timeout", "0", "--", "echo", "{x:bool}"], "trial-timeout must be a positive number"),
 ]
 
 

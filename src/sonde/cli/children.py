@@ -22,11 +22,12 @@ _PATIENCE = 1.0  # seconds to wait for an output that a program left in the back
 
 @dataclass(frozen=True)
 class Finished:
-    """How a program ended; the outputs are their last ``KEPT`` bytes."""
+    """How a program ended, ``overran`` if we killed it for its time; the outputs are their last ``KEPT`` bytes."""
 
     code: int
     stdout: str
     stderr: str
+    overran: bool = False
 
 
 class Children:
@@ -37,11 +38,15 @@ class Children:
         self._running: set[subprocess.Popen[bytes]] = set()
         self.stopped = False
 
-    def run(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Finished:
-        """Run a program to its end; raise ``OSError`` if it cannot be started, ``KeyboardInterrupt`` if stopped."""
+    def run(self, arguments: Sequence[str], environment: Mapping[str, str], seconds: float | None = None) -> Finished:
+        """Run a program to its end, and no longer than ``seconds``.
+
+        Raise ``OSError`` if it cannot be started, ``KeyboardInterrupt`` if all were stopped.
+        """
         process = self._start(arguments, environment)
         try:
             outputs = [_Tail(process.stdout), _Tail(process.stderr)]
+            overran = not _ends_within(process, seconds)
             code = process.wait()
             texts = [output.text() for output in outputs]
         finally:
@@ -49,7 +54,7 @@ class Children:
                 self._running.discard(process)
         if self.stopped:
             raise KeyboardInterrupt  # what we killed has no result
-        return Finished(code, *texts)
+        return Finished(code, texts[0], texts[1], overran)
 
     def stop(self) -> None:
         """Kill everything, for good."""
@@ -91,6 +96,16 @@ class _Tail(threading.Thread):
         """Return what came; do not wait long for programs left in the background."""
         self.join(_PATIENCE)
         return self._kept.decode("utf-8", "replace")
+
+
+def _ends_within(process: subprocess.Popen[bytes], seconds: float | None) -> bool:
+    """Wait for a program, or kill it when its time is over; return whether it ended by itself."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        _kill_group(process)
+        return False
+    return True
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from sonde.cli.children import Children, Finished
 from sonde.cli.reading import last_number
 from sonde.cli.template import Template
-from sonde.errors import EvaluationError, OptionError
+from sonde.errors import EndOfRun, EvaluationError, OptionError
 
 if TYPE_CHECKING:
     from sonde.trials import Trial
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _SHOWN = 2000  # characters of standard error that a failed trial keeps
 
 
-class CannotStart(BaseException):
-    """The program cannot be started. Not an ``Exception``: it says nothing about the trial, so none fails by it."""
+class CannotStart(EndOfRun):
+    """The program cannot be started. That says nothing about the trial, so none fails by it."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,20 @@ class Command:
     template: Template
     study: str
     children: Children
+    trial_timeout: float | None = None
 
     def __call__(self, trial: Trial) -> float:
         """Return the program's result."""
         arguments = self.template.render(trial.params)
         try:
-            finished = self.children.run(arguments, self._environment(trial))
+            finished = self.children.run(arguments, self._environment(trial), self.trial_timeout)
         except OSError as error:
             raise CannotStart(f"cannot start {arguments[0]!r}: {error.strerror or error}") from None
         except ValueError as error:  # a null character in an argument
             raise CannotStart(f"cannot start {arguments[0]!r}: {error}") from None
+        if finished.overran:
+            reason = f"took longer than trial_timeout={self.trial_timeout:g} s and was stopped"
+            raise EvaluationError(_with_stderr(reason, finished))
         return read_result(finished)
 
     def _environment(self, trial: Trial) -> dict[str, str]:

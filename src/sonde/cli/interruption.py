@@ -1,8 +1,7 @@
 """Signals that end a run.
 
-A handler that raises would do so anywhere, in the middle of a database's transaction too. Ours only kills the
-programs under way; their calls raise ``KeyboardInterrupt``, and the loop ends where it takes their results. Whoever
-cannot wait for that sends the signal again.
+The programs that run are killed in the handler. The loop is interrupted there too, during a suggestion for instance,
+but never inside a transaction: there it is interrupted afterwards. Whoever cannot wait for that sends the signal again.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from sonde.cli.children import Children
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
-class Interrupted(KeyboardInterrupt):
+class EndedBySignal(KeyboardInterrupt):
     """A signal asked us to end."""
 
     def __init__(self, number: int) -> None:
@@ -28,14 +27,15 @@ class Interrupted(KeyboardInterrupt):
 
 @contextmanager
 def ending_on_signals(children: Children) -> Iterator[None]:
-    """Stop the children on a signal and raise ``Interrupted`` in the end; what is ignored (nohup) stays ignored."""
+    """Stop the children on a signal and raise ``EndedBySignal`` in the end; what is ignored (nohup) stays ignored."""
+    from sonde.study.interrupts import interrupt
+
     received: list[int] = []
 
-    def handle(number: int, _frame: FrameType | None) -> None:
+    def handle(number: int, frame: FrameType | None) -> None:
         received.append(number)
         children.stop()
-        if len(received) > 1:
-            raise Interrupted(number)
+        interrupt(EndedBySignal(number), number, frame)
 
     heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, handle) for number in heeded}
@@ -48,4 +48,4 @@ def ending_on_signals(children: Children) -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
     if received:
-        raise Interrupted(received[0])
+        raise EndedBySignal(received[0])

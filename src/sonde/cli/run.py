@@ -5,21 +5,30 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from sonde.cli import output
 from sonde.cli.children import Children
 from sonde.cli.command import CannotStart, Command, check_program
-from sonde.cli.interruption import Interrupted, ending_on_signals
+from sonde.cli.interruption import EndedBySignal, ending_on_signals
 from sonde.cli.options import DEFAULT_NAME, DEFAULT_STORAGE, Direction, JsonOption, StorageOption
 from sonde.cli.show import show_best
 from sonde.cli.space_file import read_space
-from sonde.errors import OptionError
+from sonde.errors import AllFailed, OptionError
 
 if TYPE_CHECKING:
     from sonde.study import Study
+
+
+class Budget(NamedTuple):
+    """How much to run, and when to stop."""
+
+    trials: int | None
+    jobs: int
+    timeout: float | None
+    give_up_after: int | None
 
 
 def run(
@@ -49,6 +58,21 @@ def run(
             "--timeout", metavar="SECONDS", help="Seconds after which no new trial starts; running ones finish."
         ),
     ] = None,
+    trial_timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--trial-timeout", metavar="SECONDS", help="Seconds after which a program is killed; its trial has failed."
+        ),
+    ] = None,
+    give_up_after: Annotated[
+        int,
+        typer.Option(
+            "--give-up-after",
+            metavar="N",
+            min=0,
+            help="Stop when N trials in a row fail alike and none has completed; 0: never.",
+        ),
+    ] = 10,
     space: Annotated[
         Path | None,
         typer.Option(
@@ -77,14 +101,16 @@ def run(
     from sonde.study import Study, checks
 
     checks.seconds(timeout, "timeout")  # before a study is made
+    checks.seconds(trial_timeout, "trial-timeout")
     study = Study(known, direction=direction.value, storage=storage, name=name, seed=seed, strategy=strategy)
     with closing(study.storage):
-        _run_to_end(study, Command(template, name, Children()), trials, jobs, timeout)
+        command = Command(template, name, Children(), trial_timeout)
+        _run_to_end(study, command, Budget(trials, jobs, timeout, give_up_after or None))
         show_best(study, as_json)
 
 
-def _run_to_end(study: Study, command: Command, trials: int | None, jobs: int, timeout: float | None) -> None:
-    done = _finished(study)
+def _run_to_end(study: Study, command: Command, budget: Budget) -> None:
+    done, trials = _finished(study), budget.trials
     if trials is not None and done >= trials:
         output.notice(
             f"study {study.name!r} has {output.counted(done)}, all that were asked for; a larger -n continues it"
@@ -92,22 +118,28 @@ def _run_to_end(study: Study, command: Command, trials: int | None, jobs: int, t
         return
     try:
         with ending_on_signals(command.children):
-            _optimize(study, command, trials, jobs, timeout)
+            _optimize(study, command, budget)
     except CannotStart as error:
         raise OptionError(f"{error}; mend the command and run it again") from None
-    except Interrupted as interrupt:
+    except AllFailed as error:
+        remedy = "mend the program and run the same command again, or go on regardless with --give-up-after 0"
+        raise AllFailed(error.stopped, remedy, study) from None
+    except EndedBySignal as interrupt:
         total = "" if trials is None else f" of {trials}"
         output.notice(f"interrupted after {_finished(study)}{total} trials; the same command continues the study")
         raise typer.Exit(interrupt.exit_code) from None
-    if trials is not None and timeout is None:
+    if trials is not None and budget.timeout is None:
         _explain_shortfall(study, trials)
 
 
-def _optimize(study: Study, command: Command, trials: int | None, jobs: int, timeout: float | None) -> None:
+def _optimize(study: Study, command: Command, budget: Budget) -> None:
     """Run the loop, which gives its trials back when it breaks off; no program is left behind."""
-    with ThreadPoolExecutor(jobs) as executor:
+    with ThreadPoolExecutor(budget.jobs) as executor:
         try:
-            study.optimize(command, total_trials=trials, timeout=timeout, workers=jobs, executor=executor)
+            study.optimize(
+                command, total_trials=budget.trials, timeout=budget.timeout, workers=budget.jobs, executor=executor,
+                give_up_after=budget.give_up_after,
+            )  # fmt: skip
         finally:
             command.children.stop()  # else the executor would wait for them
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import cloudpickle
 
-from sonde.errors import EvaluationError, OptionError
+from sonde.errors import EndOfRun, EvaluationError, OptionError
 from sonde.trials import Evaluation, Trial
 from sonde.trials.outcome import describe, real
 
@@ -36,16 +36,22 @@ class Task:
         self._given, self._received = objective, packed
 
     def __call__(self, trial: Trial) -> Report:
-        """Run the objective; whatever an objective may do wrong comes back as a report."""
+        """Run the objective; whatever an objective may do wrong, ``sys.exit`` too, comes back as a report."""
         try:
             returned = self._objective(trial)  # unpacked here, so that a module missing there is reported too
             result = returned if isinstance(returned, Evaluation) else _number(returned)
             return Report(result, attributes=dict(trial.attributes))
+        except (KeyboardInterrupt, EndOfRun):
+            raise
         except EvaluationError as error:
             return Report(error=str(error), exception=error, attributes=dict(trial.attributes))
-        except Exception as error:
+        except BaseException as error:
             text = "".join(traceback.format_exception(error)).rstrip()
             return Report(error=text, exception=_portable(error), attributes=dict(trial.attributes))
+
+    def prepare(self) -> None:
+        """Unpack the objective, which may import much, before the clock of a trial starts."""
+        _ = self._objective
 
     def check_packing(self) -> None:
         """Raise ``OptionError`` if the objective cannot be sent to another process."""
@@ -54,7 +60,8 @@ class Task:
         except Exception as error:
             raise OptionError(
                 f"the objective cannot be sent to worker processes ({type(error).__name__}: {error}); leave out what "
-                "it refers to that lives in this process only, such as open files and locks, or use workers=1"
+                "it refers to that lives in this process only, such as open files and locks, or use workers=1 and no "
+                "trial_timeout"
             ) from error
 
     @property
@@ -82,7 +89,7 @@ def _unpack(packed: bytes) -> Callable[[Trial], Any]:
     return objective
 
 
-def _portable(error: Exception) -> Exception:
+def _portable(error: BaseException) -> BaseException:
     """Return the exception if it survives the way between processes, else one that says the same."""
     try:
         cloudpickle.loads(cloudpickle.dumps(error))

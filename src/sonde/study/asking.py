@@ -16,7 +16,7 @@ from sonde.errors import SondeError
 from sonde.storage import Asker, AskTurn, Storage
 from sonde.storage.machine import is_dead, this_process
 from sonde.storage.rules import new_token
-from sonde.study.interrupts import deferred_interrupts
+from sonde.study.interrupts import interruptible
 from sonde.trials import TrialRecord
 
 Suggest = Callable[[AskTurn], list[bytes]]  # packed rows, fewer than are served where the space is used up
@@ -49,14 +49,12 @@ def ask(
     tokens = [new_token() for _ in range(count)]
     try:
         while True:
-            with deferred_interrupts():
-                turn = storage.begin_ask(study, tokens, asker, since=since(), limit=limit)
+            turn = storage.begin_ask(study, tokens, asker, since=since(), limit=limit)
             if turn.missing == 0:
                 return list(turn.claimed)
             if turn.granted:
                 rows = suggest(turn)
-                with deferred_interrupts():
-                    inserted = storage.finish_ask(study, turn, rows, tokens, asker)
+                inserted = storage.finish_ask(study, turn, rows, tokens, asker)
                 if inserted is not None and (len(inserted) == turn.missing or len(rows) < len(turn.serves)):
                     return [*turn.claimed, *inserted]
             else:
@@ -72,5 +70,5 @@ def _wait(storage: Storage, study: str, tokens: list[str], turn: AskTurn, asker:
     if turn.holder is not None and is_dead(turn.process):
         storage.end_turn(study, turn.holder)
         return
-    with doing("waiting for the process that suggests"):
+    with doing("waiting for another process to suggest"), interruptible():
         storage.wait(study, tokens, asker, _LOOK)

@@ -12,6 +12,7 @@ from sonde.errors import OptionError
 from sonde.text import is_encodable
 from sonde.trials.attributes import plain_attributes
 
+DEFAULT_NAME = "default"  # on the command line, too
 DIRECTIONS = ("minimize", "maximize")
 
 
@@ -52,10 +53,10 @@ def seed(value: Any) -> int:
     return int(value)
 
 
-def name(value: Any) -> str:
-    """Return the study's name; None makes one up."""
+def name(value: Any, *, stored: bool = False) -> str:
+    """Return the study's name; None is always the same one in a database, and a new one in memory."""
     if value is None:
-        return f"study-{secrets.token_hex(4)}"
+        return DEFAULT_NAME if stored else f"study-{secrets.token_hex(4)}"
     if not isinstance(value, str) or not value.strip() or "\0" in value or len(value) > 500:
         raise OptionError(f"name must be a non-empty string of at most 500 characters, got {value!r}")
     if not is_encodable(value):

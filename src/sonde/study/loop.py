@@ -1,34 +1,34 @@
 """The optimize loop: keep the workers busy, tell what comes back, in the order in which it comes.
 
-One loop serves every executor. It stops asking when the budget, the time or the space is used up, or a callback says
-so, and ends when the last running trial has reported. Interrupted, it gives running trials back to the queue.
+One loop serves every executor. It stops asking when the budget, the time or the space is used up, when a callback says
+so, or when all that was tried failed alike, and ends when the last running trial has reported. Interrupted, it gives
+running trials back to the queue.
 """
 
 from __future__ import annotations
 
 import os
-import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sonde.errors import EvaluationError, OptionError, SpaceExhausted, TrialError
-from sonde.execution import Executor, Future, Inline, Processes, Report, Task
-from sonde.study.interrupts import deferred_interrupts
+from sonde.activity import doing, watching
+from sonde.errors import AllFailed, Interrupted, OptionError, TrialError
+from sonde.execution import Executor, Inline, Processes, Report, Task
+from sonde.study.giving_up import FailuresAlike
+from sonde.study.interrupts import deferred_interrupts, show_in_one_line
+from sonde.study.pending import Pending
 from sonde.study.progress import Progress, progress_for
-from sonde.trials import Outcome, State, Trial, failure, judge
-from sonde.trials.attributes import plain_attribute
+from sonde.study.reports import outcome_of, sendable
+from sonde.trials import Outcome, State, Trial
 
 if TYPE_CHECKING:
     from sonde.study.study import Study
 
-_POLL = 0.02  # seconds, for futures that cannot call back
-_HEED = 0.5  # seconds after which a signal is noticed at the latest
 
-
-@dataclass
+@dataclass(frozen=True)
 class Limits:
     """When to stop asking."""
 
@@ -37,91 +37,81 @@ class Limits:
     deadline: float
 
 
-class NotStarted:
-    """Stands for the future of a trial that was asked for and not submitted yet."""
-
-    def done(self) -> bool:
-        """Never."""
-        return False
-
-    def result(self) -> Report:
-        """There is none."""
-        raise RuntimeError("this trial was not started")
-
-
 @dataclass
 class Run:
     """The state of one call of optimize."""
 
     study: Study
-    task: Task
-    executor: Executor
+    pending: Pending
     slots: int
     limits: Limits
     callbacks: Sequence[Callable[[Study, Trial], Any]]
     catch: tuple[type[BaseException], ...]
+    failures: FailuresAlike
     progress: Progress
-    flying: dict[str | int, tuple[Trial, Future]] = field(default_factory=dict)
     asked: int = 0
     done: int = 0
     failed: int = 0
     finished: bool = False
-    landed: threading.Event = field(default_factory=threading.Event)
 
     def execute(self) -> None:
         """Run to the end."""
         self.show()
-        while self.fill() or self.flying:
-            for trial, report in self.collect():
+        while self.fill() or self.pending or self.blocked():
+            for trial, report in self.pending.landed():
                 self.record(trial, report)
+        if self.hopeless() and self.more_wanted() and not self.study._stopping:
+            remedy = "mend the objective and run it again, or go on regardless with give_up_after=None"
+            raise AllFailed(str(self.failures), f"{remedy}; this error's study has the trials", self.study)
 
     def fill(self) -> bool:
         """Ask and submit until every slot is busy; return whether anything was started."""
-        wanted = self.slots - len(self.flying)
+        wanted = self.slots - self.pending.occupied
         if self.limits.n_trials is not None:
             wanted = min(wanted, self.limits.n_trials - self.asked)
         if wanted <= 0 or self.ending():
             return False
-        with deferred_interrupts():
+        with doing("suggesting"), deferred_interrupts():
             trials = self.study._ask(wanted, limit=self.limits.total_trials)
-            self.flying.update((_id(trial), (trial, NotStarted())) for trial in trials)
+            self.pending.expect(trials)
         self.finished = len(trials) < wanted  # the space or the common budget is used up
         self.asked += len(trials)
         for trial in trials:
-            self.start(trial)
+            self.pending.start(trial)
         return bool(trials)
 
     def ending(self) -> bool:
         """Whether no new trial shall start."""
-        return self.finished or self.study._stopping or time.monotonic() >= self.limits.deadline
+        over = self.finished or self.study._stopping or time.monotonic() >= self.limits.deadline
+        return over or self.hopeless()
 
-    def start(self, trial: Trial) -> None:
-        """Submit one trial."""
-        future = self.executor.submit(self.task, trial)
-        self.flying[_id(trial)] = (trial, future)
-        if hasattr(future, "add_done_callback"):
-            future.add_done_callback(lambda _: self.landed.set())
+    def hopeless(self) -> bool:
+        """Whether so many trials have failed alike that the rest would, too; one that completes gives hope again."""
+        return self.failures.too_many and self.counts(State.COMPLETED) == 0
 
-    def collect(self) -> Iterator[tuple[Trial, Report]]:
-        """Wait until something has landed, and yield it."""
-        calls_back = all(hasattr(future, "add_done_callback") for _, future in self.flying.values())
-        while not (landed := [number for number, (_, future) in self.flying.items() if future.done()]):
-            # Never without end: a signal that the system handed to another thread does not wake the main one.
-            self.landed.wait(_HEED if calls_back else _POLL)
-            self.landed.clear()
-        for number in landed:
-            trial, future = self.flying[number]
-            yield trial, _report(future)
+    def blocked(self) -> bool:
+        """Whether more trials are wanted, and every worker is busy with one that was given up."""
+        return self.pending.stuck >= self.slots and not self.ending() and self.more_wanted()
+
+    def more_wanted(self) -> bool:
+        """Whether the budget is not used up."""
+        if self.finished:
+            return False
+        if self.limits.n_trials is not None:
+            return self.asked < self.limits.n_trials
+        spent = self.counts(State.RUNNING, State.COMPLETED, State.FAILED)
+        return self.limits.total_trials is None or spent < self.limits.total_trials
 
     def record(self, trial: Trial, report: Report) -> None:
         """Tell one result, call the callbacks, and raise what is not to be caught."""
-        outcome = self.outcome(report)
+        outcome = outcome_of(report, self.study.space)
         with deferred_interrupts():
             told = self.tell(trial, outcome, report)
         if told is None:
             return
         self.done += 1
         self.failed += told.state is State.FAILED
+        self.failures.note(told)
         self.show()
         if report.exception is not None and not isinstance(report.exception, self.catch):
             raise report.exception
@@ -132,44 +122,52 @@ class Run:
         """Tell one result; None if somebody else told or cancelled the trial."""
         told = None
         try:
-            told = self.study._tell(trial, outcome, _sendable(report.attributes, trial))
+            told = self.study._tell(trial, outcome, sendable(report.attributes, trial))
         except TrialError as error:
             warnings.warn(f"the result of trial {trial.number} was not recorded: {error}", stacklevel=2)
-        del self.flying[_id(trial)]  # not before: what a broken database did not take is tried again at the end
+        self.pending.forget(trial)  # not before: what a broken database did not take is tried again at the end
         return told
-
-    def outcome(self, report: Report) -> Outcome:
-        """Return what to store of a report."""
-        if report.error is not None:
-            return failure(report.error)
-        try:
-            return judge(report.result, self.study.space)
-        except EvaluationError as error:
-            return failure(error)
 
     def show(self) -> None:
         """Show how far it is; on a common budget, how far the study is."""
-        history = self.study.history
-        number = history.best()
+        with deferred_interrupts():
+            history = self.study.history
+            number = history.best()
         best = None if number is None else float(history.sign * history.values[number])
         done, failed = self.done, self.failed
         if self.limits.total_trials is not None:
             done, failed = history.count(State.COMPLETED, State.FAILED), history.count(State.FAILED)
         self.progress.show(done, failed, best)
 
+    def counts(self, *states: State) -> int:
+        """How many trials of the study are in these states."""
+        with deferred_interrupts():
+            return self.study.history.count(*states)
+
     def abandon(self) -> None:
         """Keep what has landed and let go of what is running: others, or a later run, will take it up."""
         running = []
-        for trial, future in self.flying.values():
-            if hasattr(future, "cancel"):
-                future.cancel()
-            report = _landed(future)
+        for trial, report in self.pending.leave():
             if report is None:
                 running.append(trial)
             else:
-                self.study._tell(trial, self.outcome(report), _sendable(report.attributes, trial))
+                outcome = outcome_of(report, self.study.space)
+                self.study._tell(trial, outcome, sendable(report.attributes, trial))
         if running:
             self.study.release(running)
+
+    def interrupted(self) -> Interrupted:
+        """Return what to raise after Ctrl-C, with how to continue."""
+        show_in_one_line()
+        if self.limits.total_trials is not None:
+            done, total = self.counts(State.COMPLETED, State.FAILED), f" of {self.limits.total_trials}"
+            remedy = "the same call again continues"
+        elif self.limits.n_trials is not None:
+            done, total = self.done, f" of {self.limits.n_trials}"
+            remedy = f"study.optimize(..., n_trials={self.limits.n_trials - self.done}) runs the rest"
+        else:
+            done, total, remedy = self.done, "", "study.optimize goes on from there"
+        return Interrupted(f"stopped after {done}{total} trials", remedy, self.study)
 
 
 def run_loop(
@@ -179,78 +177,58 @@ def run_loop(
     n_trials: int | None,
     total_trials: int | None,
     timeout: float | None,
+    trial_timeout: float | None,
     workers: int | None,
     executor: Executor | None,
     callbacks: Sequence[Callable[[Study, Trial], Any]],
     catch: tuple[type[BaseException], ...],
+    give_up_after: int | None,
     progress: bool,
 ) -> None:
     """Run ``Study.optimize``; its arguments are checked there."""
     if n_trials is None and total_trials is None and timeout is None and not study.space.finite:
         raise OptionError("optimize needs n_trials, total_trials or timeout to know when to stop")
     task = Task(objective)
-    own = _own_executor(workers or 1) if executor is None else None
+    own = _own_executor(workers or 1, killable=trial_timeout is not None) if executor is None else None
     if isinstance(own, Processes):
         task.check_packing()
-    slots = workers or (1 if executor is None else _slots(executor))
+    slots = (workers or 1) if executor is None else _slots(executor, workers)
     limits = Limits(n_trials, total_trials, float("inf") if timeout is None else time.monotonic() + timeout)
     total = total_trials if n_trials is None else n_trials
     study._stopping = False
-    with progress_for(study.name, total, wanted=progress) as shown:
-        run = Run(study, task, own or executor, slots, limits, callbacks, catch, shown)  # type: ignore[arg-type]
+    pending = Pending(task, own or executor, trial_timeout)  # type: ignore[arg-type]
+    with progress_for(study.name, total, wanted=progress) as shown, watching(shown.stage):
+        run = Run(study, pending, slots, limits, callbacks, catch, FailuresAlike(give_up_after), shown)
+        _to_the_end(run, own)
+
+
+def _to_the_end(run: Run, own: Inline | Processes | None) -> None:
+    """Run, and whatever happens leave a study that can be continued, and no process of ours."""
+    try:
         try:
             run.execute()
-        except SpaceExhausted:
-            pass
         finally:
-            run.abandon()
-            if own is not None:
-                own.shutdown()
+            with deferred_interrupts():
+                try:
+                    run.abandon()
+                finally:
+                    if own is not None:
+                        own.shutdown()
+    except KeyboardInterrupt as interrupt:
+        raise run.interrupted() from interrupt
 
 
-def _id(trial: Trial) -> str | int:
-    """Return what tells a trial from all others: after a crash of the database two may have the same number."""
-    return trial.token or trial.number
+def _own_executor(workers: int, *, killable: bool) -> Inline | Processes:
+    """Return this process where one worker will do; a hanging objective could not be killed there."""
+    return Inline() if workers == 1 and not killable else Processes(workers)
 
 
-def _own_executor(workers: int) -> Inline | Processes:
-    return Inline() if workers == 1 else Processes(workers)
-
-
-def _slots(executor: Executor) -> int:
-    """How many calls to have under way: as many as the executor says it has workers."""
-    return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-
-
-def _report(future: Future) -> Report:
-    """Return a future's report; an error of the executor itself means that the worker is gone."""
-    try:
-        report = future.result()
-    except Exception as error:
-        text = str(error).strip().splitlines() or [type(error).__name__]
-        return Report(error=f"the worker died: {text[0]}", exception=None)
-    if not isinstance(report, Report):
-        return Report(error=f"the executor returned {type(report).__name__} instead of the task's report")
-    return report
-
-
-def _landed(future: Future) -> Report | None:
-    """Return the report if there is one: not where the worker went down with the interrupt."""
-    try:
-        report = future.result() if future.done() else None
-    except BaseException:
-        return None
-    return report if isinstance(report, Report) else None
-
-
-def _sendable(attributes: Any, trial: Trial) -> dict[str, Any]:
-    """Leave out attributes that are not JSON rather than lose a result that took hours."""
-    kept = {}
-    for name, value in attributes.items():
-        try:
-            kept[name] = plain_attribute(name, value)
-        except (TypeError, ValueError) as error:
-            warnings.warn(
-                f"trial {trial.number}: attribute {name!r} is not JSON-able and was dropped ({error})", stacklevel=2
-            )
-    return kept
+def _slots(executor: Executor, workers: int | None) -> int:
+    """How many calls to have pending: what the user says, or as many as the executor says it has workers."""
+    own = getattr(executor, "_max_workers", None)
+    if workers is not None and isinstance(own, int) and workers > own:
+        raise OptionError(
+            f"workers={workers} calls at once, but the executor has {own}: the others would only wait in its queue, "
+            "chosen before the results that they could learn from; leave out workers="
+        )
+    return workers or own or os.cpu_count() or 1

@@ -1,14 +1,23 @@
-"""What a person sees while a study runs: a bar in a terminal or notebook, a line now and then elsewhere."""
+"""What a person sees while a study runs: a bar in a terminal or notebook, a line now and then elsewhere.
+
+Both say how far the run is and what is being done right now, with its seconds, so that nothing takes long in silence.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Protocol
 
+from sonde.study.saying import Stage, counted, kind, number, printable
+
 _LINE_EVERY = 10.0  # seconds, where there is no terminal
+_SILENCE = 2.0  # seconds that something new may take before a line says what it is
+_LOOK = 0.25  # seconds between two looks whether a line is due
 
 
 class Progress(Protocol):
@@ -23,6 +32,9 @@ class Progress(Protocol):
     def show(self, done: int, failed: int, best: float | None) -> None:
         """Show the counts of this run and the best value so far."""
 
+    def stage(self, what: str) -> None:
+        """Show what is being done from now on; "" when that is over."""
+
 
 class Silent:
     """Shows nothing."""
@@ -36,19 +48,26 @@ class Silent:
     def show(self, done: int, failed: int, best: float | None) -> None:
         """Show nothing."""
 
+    def stage(self, what: str) -> None:
+        """Show nothing."""
+
 
 class Bar:
-    """A Rich progress bar."""
+    """A Rich progress bar; Rich draws it again by itself, so that its seconds go on."""
 
     def __init__(self, title: str, total: int | None, console: Any) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-        self._bar = Progress(
-            TextColumn("[bold]{task.description}"), BarColumn(), MofNCompleteColumn(),
-            TextColumn("best {task.fields[best]}"), TextColumn("{task.fields[failed]}"), TimeElapsedColumn(),
-            console=console,
-        )  # fmt: skip
-        self._task = self._bar.add_task(title, total=total, best="-", failed="")
+        from sonde.study.two_lines import TwoLines
+
+        self._total = total
+        self._stage = Stage()
+        columns = [TextColumn(f"{{task.{each}}}", markup=False) for each in
+                   ("fields[count]", "fields[best]", "fields[failed]")]  # fmt: skip
+        title_column = TextColumn("{task.description}", style="bold", markup=False)
+        self._bar = TwoLines(self._stage, title_column, BarColumn(20), *columns, TimeElapsedColumn(), console=console)
+        self._task = self._bar.add_task(printable(title), total=total, count="", best="", failed="")
+        self._first: int | None = None
 
     def __enter__(self) -> Bar:
         self._bar.start()
@@ -57,43 +76,80 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._bar.stage = None
         self._bar.refresh()  # in a notebook stop() does not, and the bar would stay where it was drawn last
         self._bar.stop()
 
     def show(self, done: int, failed: int, best: float | None) -> None:
         """Redraw."""
-        self._bar.update(self._task, completed=done, best=_number(best), failed=f"{failed} failed" if failed else "")
+        self._first = done if self._first is None else self._first
+        self._bar.update(
+            self._task, completed=done if self._total is None else min(done, self._total),
+            count=counted(done, self._total, self._first), best=f"best {number(best)}",
+            failed=f"{failed} failed" if failed else "",
+        )  # fmt: skip
+
+    def stage(self, what: str) -> None:
+        """Redraw with what is being done."""
+        self._stage.begin(what)
 
 
+@dataclass
 class Lines:
-    """A line on standard error every few seconds, and a last one."""
+    """Lines on standard error: every few seconds, when something new takes long, and at the end."""
 
-    def __init__(self, title: str, total: int | None) -> None:
-        self._title, self._total = title, total
-        self._started = time.monotonic()
-        self._printed = self._started
-        self._line = ""
+    title: str
+    total: int | None
+    _stage: Stage = field(default_factory=Stage)
+    _started: float = field(default_factory=time.monotonic)
+    _printed: float = field(default_factory=time.monotonic)
+    _told: set[str] = field(default_factory=set)
+    _state: tuple[int, int, float | None] | None = None
+    _first: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _over: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Lines:
+        self._watch = threading.Thread(target=self._look_on, name="sonde-progress", daemon=True)
+        self._watch.start()
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self._over.set()
+        self._watch.join()
+        self._stage.begin("")
         self._print()
 
     def show(self, done: int, failed: int, best: float | None) -> None:
-        """Print, if it is time."""
-        count = f"{done}/{self._total}" if self._total is not None else str(done)
-        elapsed = time.monotonic() - self._started
-        trouble = f", {failed} failed" if failed else ""
-        self._line = f"{self._title}: {count} trials, best {_number(best)}{trouble}, {elapsed:.0f} s"
-        if time.monotonic() - self._printed > _LINE_EVERY:
-            self._print()
+        """Keep it for the next line."""
+        if self._state is None:
+            self._first = done
+        self._state = done, failed, best
+
+    def stage(self, what: str) -> None:
+        """Keep it for the next line."""
+        self._stage.begin(what)
+
+    def _look_on(self) -> None:
+        while not self._over.wait(_LOOK):
+            what, seconds = self._stage.now()
+            news = seconds >= _SILENCE and kind(what) not in self._told
+            if news or time.monotonic() - self._printed >= _LINE_EVERY:
+                self._told.add(kind(what))
+                self._print()
 
     def _print(self) -> None:
-        if self._line:
-            sys.stderr.write(self._line + "\n")
+        if self._state is None:
+            return
+        done, failed, best = self._state
+        trouble = f", {failed} failed" if failed else ""
+        stage = f"; {self._stage}" if str(self._stage) else ""
+        count, elapsed = counted(done, self.total, self._first), time.monotonic() - self._started
+        line = f"{printable(self.title)}: {count}, best {number(best)}{trouble}, {elapsed:.0f} s{stage}\n"
+        with self._lock:
+            sys.stderr.write(line)
             sys.stderr.flush()
-        self._line, self._printed = "", time.monotonic()
+        self._printed = time.monotonic()
 
 
 def progress_for(title: str, total: int | None, *, wanted: bool) -> Progress:
@@ -106,7 +162,3 @@ def progress_for(title: str, total: int | None, *, wanted: bool) -> Progress:
     # In a notebook Rich draws by ipywidgets; without them it would show a warning and no bar.
     drawn = find_spec("ipywidgets") is not None if console.is_jupyter else console.is_terminal
     return Bar(title, total, console) if drawn else Lines(title, total)
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.6g}"

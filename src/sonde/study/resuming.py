@@ -19,7 +19,7 @@ def create_or_find(storage: Storage, wanted: StudyHeader, *, seed_given: bool) -
 
 
 def _matching(found: StudyHeader, wanted: StudyHeader, seed_given: bool) -> StudyHeader:
-    remedy = "use the same settings to resume it, another name, or delete it to start over"
+    remedy = "use the same settings to resume it, another name (name=, --name), or delete it to start over"
     if found.space != wanted.space:
         raise StudyMismatch(
             f"study {found.name!r} exists with another space; {remedy}.\n"

@@ -21,8 +21,10 @@ from sonde.storage import Asker, AskTurn, Storage, StudyHeader, open_storage
 from sonde.strategies import Strategy, resolve_strategy
 from sonde.study import asking, checks, export, predicting, telling
 from sonde.study.best import Best, best_value
+from sonde.study.giving_up import FAILURES
 from sonde.study.gradients import with_jac
 from sonde.study.heartbeat import Heartbeat
+from sonde.study.interrupts import interruptible
 from sonde.study.loop import run_loop
 from sonde.study.predicting import Diagnosis, Prediction
 from sonde.study.resuming import create_or_find
@@ -49,7 +51,7 @@ class Study:
     storage
         ``"sqlite:///runs.db"``, ``"runs.db"``, ``"postgresql://user@host/database"``, or None for memory.
     name
-        The same name in the same storage resumes the study.
+        The same name in the same storage resumes the study. ``"default"`` in a database, if left out.
     seed
         Same seed, same tells in the same order: same suggestions.
     strategy
@@ -74,7 +76,7 @@ class Study:
         self._strategy = resolve_strategy(strategy)
         opened = open_storage(storage)
         wanted = StudyHeader(
-            checks.name(name),
+            checks.name(name, stored=opened.url is not None),
             space.to_json(),
             checks.direction(direction),
             checks.seed(seed),
@@ -193,7 +195,7 @@ class Study:
     def _suggest(self, turn: AskTurn) -> list[bytes]:
         if turn.changes is not None:
             self._history.update(turn.changes)
-        with self._heartbeat:
+        with self._heartbeat, interruptible():
             key = Key(self.seed, turn.next_number)
             rows = self._strategy.suggest(self.space, self._history, len(turn.serves), key)
         return [pack_row(row) for row in rows]
@@ -366,10 +368,12 @@ class Study:
         jac: bool | Callable[[Trial], Any] | None = False,
         total_trials: int | None = None,
         timeout: float | None = None,
+        trial_timeout: float | None = None,
         workers: int | None = None,
         executor: Executor | None = None,
         callbacks: Sequence[Callable[[Study, Trial], Any]] = (),
-        catch: type[BaseException] | tuple[type[BaseException], ...] = (Exception,),
+        catch: type[BaseException] | tuple[type[BaseException], ...] = BaseException,
+        give_up_after: int | None = FAILURES,
         progress: bool = True,
     ) -> None:
         """Run the objective on trial after trial.
@@ -377,8 +381,8 @@ class Study:
         Parameters
         ----------
         objective
-            Takes a trial (a Mapping of its parameters), returns a number or an ``Evaluation``. An exception, NaN or
-            inf is a failed trial with its reason kept, and the study goes on.
+            Takes a trial (a Mapping of its parameters), returns a number or an ``Evaluation``. An exception,
+            ``sys.exit``, NaN or inf is a failed trial with its reason kept, and the study goes on.
         n_trials
             How many trials this call runs.
         jac
@@ -388,15 +392,24 @@ class Study:
             How many the study is to have in the end, counted over all processes: run again after a crash, it continues.
         timeout
             Seconds after which no new trial starts; running ones finish.
+        trial_timeout
+            Seconds that the objective may take for one trial. What takes longer is stopped and is a failed trial.
+            The objective then runs in a worker process even with one worker, so that it can be killed: it does not
+            change variables of this process. A call of an ``executor`` cannot be killed: the trial fails, its worker
+            counts as busy until the call ends, and what it returns then is ignored.
         workers
-            Processes to run at once (1: in this process). With ``executor``, how many calls to have under way.
+            Processes to run at once (1: in this process). With ``executor``, how many calls to have pending, at most
+            as many as it has workers; if left out, as many as it says it has.
         executor
             Anything with ``submit(function, *args)`` instead of local processes.
         callbacks
             Called with (study, trial) after each result; ``study.stop()`` ends the loop.
         catch
-            Exceptions of the objective that make a failed trial. Others do so too, and are raised: ``catch=()``
-            raises all.
+            Exceptions of the objective that make a failed trial, ``sys.exit`` among them. Others do so too, and are
+            raised: ``catch=()`` raises all. ``KeyboardInterrupt`` always ends the run.
+        give_up_after
+            When so many trials of this run have failed in a row for the same reason and the study has no completed
+            trial, raise ``AllFailed``, once the running ones have ended. None: never.
         progress
             Show a progress bar (lines, where there is no terminal).
         """
@@ -406,10 +419,12 @@ class Study:
             n_trials=checks.optional_count(n_trials, "n_trials"),
             total_trials=checks.optional_count(total_trials, "total_trials"),
             timeout=checks.seconds(timeout, "timeout"),
+            trial_timeout=checks.seconds(trial_timeout, "trial_timeout"),
             workers=checks.optional_count(workers, "workers"),
             executor=checks.executor(executor),
             callbacks=checks.callbacks(callbacks),
             catch=checks.exceptions(catch),
+            give_up_after=checks.optional_count(give_up_after, "give_up_after"),
             progress=progress,
         )
 
