@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench soak clean
 
 demo: $(VENV)/demo.stamp  ## tune a scikit-learn model; run again to resume
 	$(BIN)/python examples/demo.py
@@ -25,6 +25,9 @@ format: $(VENV)/test.stamp
 
 bench: $(VENV)/bench.stamp  ## storage and start-up times beside Optuna's; minutes
 	$(BIN)/python -m benchmarks.foundation
+
+soak: $(VENV)/test.stamp  ## 20,000 tells with random kills, 1,000 studies, 500 trials of auto; some minutes
+	$(BIN)/python -m benchmarks.soak
 
 clean:
 	rm -rf $(VENV) out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

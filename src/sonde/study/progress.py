@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Protocol
 
-from sonde.study.saying import Stage, counted, kind, number, printable
+from sonde.study.saying import Stage, counted, kind, number, short
 
 _LINE_EVERY = 10.0  # seconds, where there is no terminal
 _SILENCE = 2.0  # seconds that something new may take before a line says what it is
@@ -66,7 +66,7 @@ class Bar:
                    ("fields[count]", "fields[best]", "fields[failed]")]  # fmt: skip
         title_column = TextColumn("{task.description}", style="bold", markup=False)
         self._bar = TwoLines(self._stage, title_column, BarColumn(20), *columns, TimeElapsedColumn(), console=console)
-        self._task = self._bar.add_task(printable(title), total=total, count="", best="", failed="")
+        self._task = self._bar.add_task(short(title), total=total, count="", best="", failed="")
         self._first: int | None = None
 
     def __enter__(self) -> Bar:
@@ -145,7 +145,7 @@ class Lines:
         trouble = f", {failed} failed" if failed else ""
         stage = f"; {self._stage}" if str(self._stage) else ""
         count, elapsed = counted(done, self.total, self._first), time.monotonic() - self._started
-        line = f"{printable(self.title)}: {count}, best {number(best)}{trouble}, {elapsed:.0f} s{stage}\n"
+        line = f"{short(self.title)}: {count}, best {number(best)}{trouble}, {elapsed:.0f} s{stage}\n"
         with self._lock:
             sys.stderr.write(line)
             sys.stderr.flush()

@@ -6,6 +6,8 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from sonde.text import printable
+
 if TYPE_CHECKING:
     from rich.text import Text
 
@@ -21,7 +23,7 @@ class Stage:
     def begin(self, what: str) -> None:
         """Change what is being done; the same again goes on."""
         if what != self._now[0]:
-            self._now = printable(what, 80), time.monotonic()
+            self._now = short(what, 80), time.monotonic()
 
     def now(self) -> tuple[str, float]:
         """Return what is being done, and for how many seconds."""
@@ -57,7 +59,7 @@ def kind(what: str) -> str:
     return re.sub(r"[0-9,]+", "#", what)
 
 
-def printable(name: str, longest: int = _LONGEST) -> str:
-    """Return a name in which nothing moves a cursor or changes a colour, and not too long."""
-    shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in name)
+def short(text: str, longest: int = _LONGEST) -> str:
+    """Return a text in which nothing moves a cursor or changes a colour, and not too long."""
+    shown = printable(text)
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
