@@ -27,9 +27,7 @@ def parameters(activation: str = "tanh", dtype: Any = float) -> Parameters:
     rng = np.random.default_rng(1)
     network = Network.untrained(3, COUNT, rng, activation=activation, width=WIDTH, biases=0.5)
     output = rng.normal(size=(COUNT, WIDTH + 1)).astype(dtype)
-    return Parameters.of(network, dtype)._replace(
-        output=output, alpha=np.array([0.3, -1.0]), beta=np.array([2.0, 4.0])
-    )
+    return Parameters.of(network, dtype)._replace(output=output, alpha=np.array([0.3, -1.0]), beta=np.array([2.0, 4.0]))
 
 
 def targets(loss: str) -> Array:
@@ -44,7 +42,9 @@ def test_gradients_are_those_of_finite_differences(loss: str, activation: str) -
 
         def value(at: Array, place: int = place) -> float:
             changed = [at if k == place else each for k, each in enumerate(begun.arrays)]
-            return float(loss_and_gradient(Parameters.from_arrays(changed), activation, loss, X, targets(loss), TOLD)[0].sum())
+            return float(
+                loss_and_gradient(Parameters.from_arrays(changed), activation, loss, X, targets(loss), TOLD)[0].sum()
+            )
 
         np.testing.assert_allclose(slope, numeric_gradient(value, array), rtol=1e-5, atol=1e-7)
 

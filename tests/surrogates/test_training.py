@@ -76,20 +76,22 @@ def test_losses_go_down(loss: str, optimizer: str) -> None:
     assert not np.any(network.layers[0].weights == networks().layers[0].weights)
 
 
-@pytest.mark.parametrize(("loss", "optimizer"), [("evidence", "lbfgs"), ("evidence", "adam"), ("squares", "adam")])
+@pytest.mark.parametrize(("loss", "optimizer"), [("evidence", "lbfgs"), ("evidence", "adam"), ("squares", "lbfgs")])
 def test_the_trained_basis_foretells_better_than_the_random_one(loss: str, optimizer: str) -> None:
     after = misfit(trained(loss, optimizer=optimizer)[0], Y)
     assert np.median(after) < 0.1
     assert np.mean(after) < 0.5 * np.mean(misfit(networks(), Y))
 
 
-def test_sixty_iterations_are_worth_two_thousand_steps() -> None:
-    (_, quick), (_, slow) = trained("evidence"), trained("evidence", steps=2000, optimizer="adam")
-    assert quick[-1] < slow[-1] + 0.1
+def test_eighty_iterations_are_worth_a_thousand_steps() -> None:
+    rows = [np.arange(240)] * COUNT
+    quick = trained("evidence", rows, steps=80)[1][-1]
+    assert quick < trained("evidence", rows, steps=1000, optimizer="adam")[1][-1] + 0.3
 
 
 def test_labels_are_told_apart() -> None:
-    assert np.all(misfit(trained("logistic")[0], LABELS) < 0.6 * misfit(networks(), LABELS).mean())
+    after = misfit(trained("logistic", optimizer="adam")[0], LABELS)
+    assert np.all(after < 0.6 * misfit(networks(), LABELS).mean())
 
 
 def test_there_is_more_evidence_for_a_basis_trained_on_it() -> None:
@@ -115,19 +117,6 @@ def test_minibatches_are_rows_of_each_networks_own() -> None:
     np.testing.assert_array_equal(weights.sum(axis=-1), np.broadcast_to([3, 64, 1], (100, 3)))
 
 
-@pytest.mark.parametrize("optimizer", ["lbfgs", "adam"])
-def test_more_rows_than_are_seen_are_drawn_for_each_network(
-    optimizer: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(training, "MANY_ROWS", 64)
-    rows = [np.arange(240)] * COUNT
-    (one, _), (same, _), (other, _) = (
-        trained("evidence", rows, steps=20, seed=seed, optimizer=optimizer) for seed in (1, 1, 2)
-    )
-    assert_same_weights(one, same)
-    assert not np.any(one.layers[0].weights == other.layers[0].weights)
-
-
 @pytest.mark.parametrize(("loss", "optimizer"), KINDS)
 def test_rows_of_one_network_are_no_matter_to_another(loss: str, optimizer: str) -> None:
     rows = [np.arange(20), np.arange(60), np.arange(5, 45), np.arange(60)]
@@ -143,14 +132,18 @@ def test_values_that_were_not_chosen_are_no_matter() -> None:
     x, y = X.copy(), Y.copy()
     x[60:], y[60:] = 1e6, np.nan
     for optimizer in STEPS:
-        one, two = (trained("evidence", steps=20, optimizer=optimizer, **given)[0] for given in ({}, {"x": x, "targets": y}))
+        one, two = (
+            trained("evidence", steps=20, optimizer=optimizer, **given)[0] for given in ({}, {"x": x, "targets": y})
+        )
         assert_same_weights(one, two)
 
 
 @pytest.mark.parametrize("count", [60, 200])
 def test_the_same_seed_gives_the_same_weights(count: int) -> None:
     rows = [np.arange(count)] * COUNT
-    (one, first), (same, second), (other, _) = (trained("squares", rows, steps=200, seed=seed, optimizer="sgd") for seed in (1, 1, 2))
+    (one, first), (same, second), (other, _) = (
+        trained("squares", rows, steps=200, seed=seed, optimizer="sgd") for seed in (1, 1, 2)
+    )
     assert first == second
     assert_same_weights(one, same)
     assert (count == 60) == np.array_equal(one.layers[0].weights, other.layers[0].weights)  # 60 rows are not drawn
@@ -181,29 +174,23 @@ def test_no_speed_makes_weights_infinite(loss: str, optimizer: str) -> None:
 
 def test_training_that_diverges_begins_again_and_slower(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice it does, on the second step; the third time it gets through."""
-    seen: list[tuple[float, float]] = []
+    outputs: list[float] = []
     answers = iter([0.5, np.nan, 0.4, 1e3, 0.3, 0.2])
-    moved: list[Any] = []
 
     def loss(parameters: Parameters, *_: Any) -> tuple[Array, Parameters]:
-        seen.append((float(parameters.output[0, 0]), len(moved)))
+        outputs.append(float(parameters.output[0, 0]))
         gradient = Parameters.of(networks())
         return np.full(COUNT, next(answers)), gradient._replace(output=gradient.output + 1)
 
-    def optimizer(parameters: Any) -> Any:
-        return lambda gradients: [moved.append(None) or each for each in gradients]
-
     monkeypatch.setattr(training, "loss_and_gradient", loss)
-    monkeypatch.setitem(training.OPTIMIZERS, "sgd", optimizer)
     begun = networks()
-    network, losses = train(begun, X, Y, ALL, steps=2, rng=np.random.default_rng(0), optimizer="sgd")
+    network, losses = train(begun, X, Y, ALL, steps=2, rng=np.random.default_rng(0), optimizer="adam")
     assert losses == [pytest.approx(0.25)]
     assert network is not begun
-    starts = np.array([output for output, _ in seen]).reshape(3, 2)
+    starts = np.array(outputs).reshape(3, 2)
     np.testing.assert_array_equal(starts[:, 0], 0)  # from the beginning
-    rates = -starts[:, 1]
-    assert np.all(rates > 0)
-    assert np.all(rates[1:] < 0.5 * rates[:-1])
+    assert np.all(starts[:, 1] < 0)
+    assert np.all(starts[1:, 1] > 0.5 * starts[:-1, 1])
 
 
 def test_one_core_or_many_train_the_same_networks() -> None:

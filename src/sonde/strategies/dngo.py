@@ -41,6 +41,7 @@ BASES = ("auto", "networks", "radial")
 TRAININGS = ("evidence", "squares")
 OPTIMIZERS = ("auto", "lbfgs", "adam", "sgd")
 FEW = 256  # up to so many results radial units on all of them are the basis; beyond, what foretells better
+THIN = 192  # values to which the covariance is fitted: it serves the scale and the radial units, not the networks
 TALLEST = 30.0  # deviations beyond which a value is not told from another
 _DRAW = 12  # purpose of the key's stream
 
@@ -70,7 +71,7 @@ class DNGO(Bayesian):
         ``"networks"``: the last hidden layers of several networks; ``"radial"``: units that sit on results; ``"auto"``
         (default): radial up to 256 results, then whichever foretells results better that it has not seen.
     networks
-        How many networks, 4 unless told; 1 is the paper's.
+        How many networks, 3 unless told; 1 is the paper's.
     activation
         Of the hidden layers: ``"tanh"``, ``"relu"``, or ``"relu+tanh"``.
     width
@@ -78,8 +79,8 @@ class DNGO(Bayesian):
     training
         On the marginal likelihood (``"evidence"``) or on squared errors (``"squares"``).
     optimizer
-        ``"auto"`` (default): L-BFGS up to about a thousand results, beyond a short run of Adam. ``"lbfgs"``; long runs of
-        ``"adam"``, or ``"sgd"`` with momentum.
+        ``"auto"`` (default): L-BFGS up to about a thousand results, beyond a short run of Adam. ``"lbfgs"``; or long runs
+        of ``"adam"`` or ``"sgd"`` with momentum.
     failures
         ``"noisy"``: the border of what works is blurred; ``"noiseless"``: the same configuration always fails or never.
     batch
@@ -92,7 +93,7 @@ class DNGO(Bayesian):
     name = "dngo"
 
     def __init__(
-        self, basis: str = "auto", *, networks: int = 4, activation: str = "tanh", width: int = 50,
+        self, basis: str = "auto", *, networks: int = 3, activation: str = "tanh", width: int = 50,
         training: str = "evidence", optimizer: str = "auto", failures: str = "noisy", batch: str = "greedy",
         acquisition: str | Utility | Callable[..., Any] = "log_ei",
     ) -> None:  # fmt: skip
@@ -112,7 +113,7 @@ class DNGO(Bayesian):
     def _prepare(self, recipe: Recipe) -> None:
         self._networks, self._radial = AdaptiveBasis(recipe), RadialBasis()
         self._labels = LabelBasis(LINKS[self.failures])
-        self._chain, self._plain = Chain(fitted=FEW), Chain(PLAIN_FORMS, fitted=FEW)
+        self._chain, self._plain = Chain(fitted=THIN), Chain(PLAIN_FORMS, fitted=THIN)
         self._choices: dict[bytes, bool] = {}
 
     @classmethod

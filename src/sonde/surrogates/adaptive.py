@@ -35,7 +35,6 @@ from sonde.surrogates.training import train
 Array = NDArray[np.float64]
 
 
-
 class Schedule(NamedTuple):
     """Steps from random weights and from trained ones, and what multiplies the learning rate."""
 
@@ -45,9 +44,9 @@ class Schedule(NamedTuple):
     slow: float = 0.3
 
 
-# Of L-BFGS each step sees all rows; that of "auto" is Adam's where these are more than ``ALL_ROWS``: seconds, not minutes
+# Of L-BFGS each step sees all rows; "auto" is a short run of Adam where there are more than ``ALL_ROWS`` of them
 SCHEDULES = {
-    "lbfgs": Schedule(60, 20), "auto": Schedule(300, 70, 4.0, 1.0), "adam": Schedule(2000, 600),
+    "lbfgs": Schedule(90, 20), "auto": Schedule(350, 70, 4.0, 1.0), "adam": Schedule(2000, 600),
     "sgd": Schedule(2000, 600),
 }  # fmt: skip
 ALL_ROWS = 1024
@@ -62,13 +61,14 @@ QUANTILE, EXPECTED = 0.8, 1.6424
 class Recipe:
     """What the networks are, how they are trained, and how many hyperparameters of the regressions are drawn."""
 
-    members: int = 4
+    members: int = 3
     activation: str = "tanh"
     width: int = WIDTH
     loss: str = "evidence"
     optimizer: str = "auto"
     draws: int = 1
     quadratic: bool = False
+    effort: float = 1.0  # multiplies the steps of training
 
     @property
     def judged(self) -> bool:
@@ -176,24 +176,24 @@ class AdaptiveBasis:
             return Trained(network, judge=judge)
         return _judged(network, judge, data, held)
 
-    def _trained(
-        self, begun: Network | None, data: Table, rows: NDArray[np.intp], rng: np.random.Generator
-    ) -> Network:
+    def _trained(self, begun: Network | None, data: Table, rows: NDArray[np.intp], rng: np.random.Generator) -> Network:
         """Return the networks after training on these rows, from random ones where none are given."""
         recipe = self.recipe
-        optimizer, schedule = _method(recipe.optimizer, len(rows))
+        optimizer, schedule = _method(recipe, len(rows))
         steps, speed = (schedule.going_on, schedule.slow) if begun else (schedule.from_scratch, schedule.fast)
         return train(
-            begun or self._random(data), data.x, data.y, [rows] * recipe.members, steps=steps, speed=speed, rng=rng,
-            loss=recipe.loss, optimizer=optimizer,
+            begun or self._random(data), data.x, data.y, [rows] * recipe.members, rng=rng,
+            steps=max(1, round(recipe.effort * steps)), speed=speed, loss=recipe.loss, optimizer=optimizer,
         )[0]  # fmt: skip
 
 
-def _method(optimizer: str, count: int) -> tuple[str, Schedule]:
+def _method(recipe: Recipe, count: int) -> tuple[str, Schedule]:
     """Return the optimizer for so many rows, and how it is run."""
-    if optimizer != "auto":
-        return optimizer, SCHEDULES[optimizer]
-    return ("lbfgs", SCHEDULES["lbfgs"]) if count <= ALL_ROWS else ("adam", SCHEDULES["auto"])
+    if recipe.optimizer != "auto":
+        return recipe.optimizer, SCHEDULES[recipe.optimizer]
+    # labels that can be separated have no minimum, so what a descent to the end finds there is chance
+    quick = count <= ALL_ROWS and recipe.loss != "logistic"
+    return ("lbfgs", SCHEDULES["lbfgs"]) if quick else ("adam", SCHEDULES["auto"])
 
 
 def _packed(trained: Trained) -> bytes:

@@ -143,7 +143,7 @@ def _evidence(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any]
     if not weights.all():
         basis, targets = basis * weights[..., None], targets * weights
     counts = weights.sum(axis=1, dtype=float)
-    log_alpha, log_beta = np.clip(parameters.alpha, -BOUNDS, BOUNDS), np.clip(parameters.beta, -BOUNDS, BOUNDS)
+    log_alpha, log_beta = (np.clip(each.astype(float), -BOUNDS, BOUNDS) for each in (parameters.alpha, parameters.beta))
     alpha, beta = np.exp(log_alpha), np.exp(log_beta)
     gram, inverse, log_determinant = _inverted(basis, alpha, beta)
     projected = (targets[:, None, :] @ basis)[:, 0].astype(float)

@@ -64,7 +64,8 @@ class Network:
         for kind, before, after in zip(kinds, sizes[:-1], sizes[1:], strict=True):
             deviation = np.sqrt((2.0 if kind == "relu" else 1.0) / before)
             weights = deviation * rng.standard_normal((count, before, after))
-            layers.append(Layer(weights, biases * rng.standard_normal((count, 1, after))))
+            shifts = biases * rng.standard_normal((count, 1, after)) if biases else np.zeros((count, 1, after))
+            layers.append(Layer(weights, shifts))
         return cls(tuple(layers), activation, quadratic)
 
     @property

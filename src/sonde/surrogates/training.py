@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sonde.surrogates.head import regress
-from sonde.surrogates.losses import LOSSES_OF_ZERO, Arrays, Parameters, loss_and_gradient
+from sonde.surrogates.losses import LOSSES_OF_ZERO, Parameters, loss_and_gradient
 from sonde.surrogates.network import Layer, Network
 
 Array = NDArray[np.float64]
@@ -116,27 +115,44 @@ def _by_steps(
     batch = BATCHES[0] if max(map(len, rows)) <= 4 * BATCHES[0] else BATCHES[1]
     limit = ASTRAY * LOSSES_OF_ZERO[loss]
     inputs, told = x.astype(np.float32), targets.astype(np.float32)
+    begun = Parameters.of(network)
     for attempt in range(RESTARTS):
-        parameters = Parameters.of(network)
-        move = OPTIMIZERS[optimizer](parameters.arrays)
+        flat = np.concatenate([each.reshape(network.count, -1) for each in begun.arrays], axis=1, dtype=np.float32)
+        parameters = _views(flat, begun)
+        move = OPTIMIZERS[optimizer](flat)
         rates = speed * RATES[optimizer] * SLOWER**attempt * _cosine(steps)
         reached: list[Array] = []
-        for rate in rates:
+        for rate in rates.tolist():
             index, weights = minibatch(rows, batch, rng)
             losses, gradient = loss_and_gradient(
                 parameters, network.activation, loss, inputs[index], told[index], weights
             )
             reached.append(losses)
-            if not np.all(losses < limit):  # NaN too
+            if _astray(reached, limit, last=len(reached) == steps):
                 break
-            for each, change in zip(parameters.arrays, move(gradient.arrays), strict=True):
-                each *= 1 - rate * DECAY
-                each -= (rate * change).astype(each.dtype)
+            slopes = [each.reshape(network.count, -1) for each in gradient.arrays]
+            flat *= 1 - rate * DECAY
+            flat -= rate * move(np.concatenate(slopes, axis=1, dtype=np.float32, casting="same_kind"))
         else:
-            if all(np.isfinite(each).all() for each in parameters.arrays):
+            if np.isfinite(flat).all():
                 layers = tuple(Layer(*(each.astype(float) for each in layer)) for layer in parameters.layers)
                 return replace(network, layers=layers), _recorded(reached)
     return network, _recorded(reached)
+
+
+def _views(flat: NDArray[np.float32], like: Parameters) -> Parameters:
+    """Return the parameters as parts of one array (M, all of a network)."""
+    ends = np.cumsum([each[0].size for each in like.arrays])
+    parts = np.split(flat, ends[:-1], axis=1)
+    return Parameters.from_arrays([part.reshape(each.shape) for part, each in zip(parts, like.arrays, strict=True)])
+
+
+def _astray(reached: list[Array], limit: float, *, last: bool) -> bool:
+    """Whether a loss is no number, or the mean of a hundred steps beyond the limit."""
+    if not np.isfinite(reached[-1]).all():
+        return True
+    since = len(reached) % RECORDED or RECORDED
+    return (last or since == RECORDED) and bool(np.any(np.mean(reached[-since:], axis=0) >= limit))
 
 
 def _cosine(steps: int) -> Array:
@@ -162,38 +178,35 @@ def minibatch(rows: Sequence[Rows], size: int, rng: np.random.Generator) -> tupl
     return index, weights
 
 
-def _adam(parameters: Arrays) -> Callable[[Arrays], Arrays]:
-    """Return a function of the gradients that returns the moves of Adam (Kingma & Ba 2015)."""
-    means, squares = ([np.zeros_like(each) for each in parameters] for _ in range(2))
-    count = 0
+Move = Callable[[NDArray[np.float32]], NDArray[np.float32]]  # from gradients (M, all of a network) to moves
 
-    def move(gradients: Arrays) -> Arrays:
-        nonlocal count
+
+def _adam(parameters: NDArray[np.float32]) -> Move:
+    """Return the moves of Adam (Kingma & Ba 2015)."""
+    means, squares, count = np.zeros_like(parameters), np.zeros_like(parameters), 0
+
+    def move(gradients: NDArray[np.float32]) -> NDArray[np.float32]:
+        nonlocal means, squares, count
         count += 1
         first, second = (1 - kept**count for kept in MOMENTS)
-        for mean, square, each in zip(means, squares, gradients, strict=True):
-            mean += (1 - MOMENTS[0]) * (each - mean)
-            square += (1 - MOMENTS[1]) * (each * each - square)
-        return [
-            mean / first / (np.sqrt(square / second) + 1e-8) for mean, square in zip(means, squares, strict=True)
-        ]
+        means += (1 - MOMENTS[0]) * (gradients - means)
+        squares += (1 - MOMENTS[1]) * (gradients * gradients - squares)
+        return means / first / (np.sqrt(squares / second) + 1e-8)
 
     return move
 
 
-def _sgd(parameters: Arrays) -> Callable[[Arrays], Arrays]:
-    """Return a function of the gradients that returns steps with momentum, gradients clipped to a norm."""
-    kept = [np.zeros_like(each) for each in parameters]
+def _sgd(parameters: NDArray[np.float32]) -> Move:
+    """Return steps with momentum, the gradient of each network clipped to a norm."""
+    kept = np.zeros_like(parameters)
 
-    def move(gradients: Arrays) -> Arrays:
-        norm = np.sqrt(sum(float(np.sum(each.astype(float) ** 2)) for each in gradients))
-        share = min(1.0, CLIPPED / max(norm, 1e-30))
-        for trace, each in zip(kept, gradients, strict=True):
-            trace *= MOMENTUM
-            trace += (share * each).astype(trace.dtype)
+    def move(gradients: NDArray[np.float32]) -> NDArray[np.float32]:
+        nonlocal kept
+        norms = np.sqrt(np.sum(gradients.astype(float) ** 2, axis=1, keepdims=True))
+        kept = MOMENTUM * kept + gradients * np.minimum(1.0, CLIPPED / np.maximum(norms, 1e-30)).astype(np.float32)
         return kept
 
     return move
 
 
-OPTIMIZERS: dict[str, Callable[[Arrays], Any]] = {"adam": _adam, "sgd": _sgd}
+OPTIMIZERS: dict[str, Callable[[NDArray[np.float32]], Move]] = {"adam": _adam, "sgd": _sgd}
