@@ -27,6 +27,7 @@ def main() -> None:
     use_one_core(options.core)
     from benchmarks.dngo.ablation import PROBLEMS, judge
     from benchmarks.report import report, write
+    from sonde.strategies.threads import one_thread
     from sonde.surrogates.adaptive import Recipe
 
     recipes = {"as it is": Recipe(), "long Adam": Recipe(members=5, optimizer="adam")}
@@ -34,10 +35,9 @@ def main() -> None:
     for size in options.sizes:
         for name, recipe in recipes.items():
             started = time.process_time()
-            scores = np.array([
-                judge(recipe, make, dimension, size, seed)
-                for make, dimension in PROBLEMS.values() for seed in range(options.seeds)
-            ])  # fmt: skip
+            cases = [(make, dimension, seed) for make, dimension in PROBLEMS.values() for seed in range(options.seeds)]
+            with one_thread():
+                scores = np.array([judge(recipe, make, dimension, size, seed) for make, dimension, seed in cases])
             seconds = (time.process_time() - started) / len(scores)
             density = scores[:, 0].reshape(len(PROBLEMS), -1).mean(axis=1)
             rows.append({

@@ -79,8 +79,8 @@ class DNGO(Bayesian):
     training
         On the marginal likelihood (``"evidence"``) or on squared errors (``"squares"``).
     optimizer
-        ``"auto"`` (default): L-BFGS up to about a thousand results, beyond a short run of Adam. ``"lbfgs"``; or long runs
-        of ``"adam"`` or ``"sgd"`` with momentum.
+        ``"auto"`` (default): L-BFGS up to about a thousand results, beyond a short run of Adam. ``"lbfgs"``; or long
+        runs of ``"adam"`` or ``"sgd"`` with momentum.
     failures
         ``"noisy"``: the border of what works is blurred; ``"noiseless"``: the same configuration always fails or never.
     batch
