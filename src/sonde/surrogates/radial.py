@@ -26,7 +26,7 @@ from sonde.surrogates.table import Table, held_out, log_score
 Array = NDArray[np.float64]
 
 UNITS = 512
-JUDGED = 1536  # rows at most by which it is judged: more than three a unit change little
+JUDGED = 1280  # rows at most by which it is judged: twice as many as there are units
 KEPT = 4
 
 
