@@ -284,7 +284,7 @@ def main() -> None:
         "batch": ("A batch", batch),
         "memory": ("Memory of new processes", lambda: memory(compared)),
     }
-    with_what = ", ".join(f"{name} {version(name)}" for name in ("sonde", "optuna", "numpy", "jax"))
+    with_what = ", ".join(f"{name} {version(name)}" for name in ("sonde", "optuna", "numpy"))
     for name in options.parts:
         title, measure = parts[name]
         report(f"dngo_speed_{name}", f"{title}; Hartmann6, one core; {with_what}", measure())

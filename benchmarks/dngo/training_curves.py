@@ -1,7 +1,7 @@
-"""How the networks learn, and how many results a refit can take, on whatever device JAX finds.
+"""How the networks learn, and how many results a refit can take.
 
     python -m benchmarks.dngo.training_curves                                            # minutes on one core
-    python -m benchmarks.dngo.training_curves --n 1024 131072 --rows 1000000 --out DIR   # as on a GPU machine
+    python -m benchmarks.dngo.training_curves --n 1024 131072 --rows 1000000 --out DIR
 
 Curves: the loss over steps of squared errors (SGD, Adam) and of the evidence (Adam), five networks side by side, on n
 values of a function of ten variables; then the seconds of 1000 steps and the error of the regression on values that
@@ -18,18 +18,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.latency.timing import clock
+from benchmarks.machine import describe_machine
 from sonde.acquisition.closed import log_expected_improvement
 from sonde.surrogates.adaptive import AdaptiveBasis, Recipe, Trained
 from sonde.surrogates.chain import checkpoint
 from sonde.surrogates.linear import LinearPosterior
 from sonde.surrogates.network import Network
 from sonde.surrogates.table import Table
-from sonde.surrogates.training import STEPS, train
+from sonde.surrogates.training import RECORDED, train
 
 Array = NDArray[np.float64]
 Row = dict[str, Any]
@@ -59,7 +59,6 @@ def curve(n: int, loss: str, optimizer: str, steps: int) -> tuple[list[float], R
         rng = np.random.default_rng(1)
         return train(network, *table[:2], rows, steps=count, rng=rng, loss=loss, optimizer=optimizer)
 
-    trained(STEPS)  # compiles
     started = clock()
     network, losses = trained(steps)
     taken = clock() - started
@@ -67,7 +66,7 @@ def curve(n: int, loss: str, optimizer: str, steps: int) -> tuple[list[float], R
     belief = AdaptiveBasis(recipe, known).learn(table, n, np.random.default_rng(0))[0]
     return losses, {
         "n": n, "training": f"{loss}, {optimizer}", "steps": steps, "last loss": losses[-1],
-        "s per 1000 steps": 1000 * taken / steps, "error, unseen": error(belief), "noise": NOISE, "device": device(),
+        "s per 1000 steps": 1000 * taken / steps, "error, unseen": error(belief), "noise": NOISE,
     }  # fmt: skip
 
 
@@ -89,13 +88,8 @@ def whole(n: int) -> Row:
     asked = clock()
     return {
         "n": n, "refit (s)": refitted - started, "suggestion (s)": asked - refitted, "error, unseen": error(belief),
-        "peak (GiB)": _peak(), "device peak (GiB)": _device_peak(), "device": device(),
+        "peak (GiB)": _peak(),
     }  # fmt: skip
-
-
-def device() -> str:
-    """Return what JAX computes on."""
-    return f"{jax.devices()[0].device_kind}, JAX {jax.__version__}"
 
 
 def _peak() -> float:
@@ -104,17 +98,12 @@ def _peak() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 2**20
 
 
-def _device_peak() -> float | str:
-    stats = jax.devices()[0].memory_stats()
-    return stats["peak_bytes_in_use"] / 2**30 if stats else ""
-
-
 def write(path: Path, rows: Sequence[Row]) -> None:
     """Write rows, and print the last."""
     path.parent.mkdir(parents=True, exist_ok=True)
     shown = [{key: f"{each:.4g}" if isinstance(each, float) else each for key, each in row.items()} for row in rows]
     with path.open("w", newline="") as file:
-        file.write(f"# {device()}\n")
+        file.write(f"# {describe_machine()}\n")
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(shown)
@@ -130,7 +119,7 @@ def draw(curves: dict[tuple[str, int], list[float]], table: Sequence[Row], path:
     for axis, name in zip(axes[0], names, strict=False):
         mine = [(n, losses) for (other, n), losses in curves.items() if other == name]
         for colour, (n, losses) in zip(COLOURS, mine, strict=False):
-            axis.plot(STEPS * np.arange(1, len(losses) + 1), losses, color=colour, linewidth=1.3, label=f"n = {n}")
+            axis.plot(RECORDED * np.arange(1, len(losses) + 1), losses, color=colour, linewidth=1.3, label=f"n = {n}")
         axis.set(xlabel="steps", ylabel="loss, mean of 100 steps", yscale="log" if name[0] == "s" else "linear")
         axis.set_title(name, fontsize=10)
         axis.grid(alpha=0.25)
@@ -149,7 +138,6 @@ def draw(curves: dict[tuple[str, int], list[float]], table: Sequence[Row], path:
 
 def main() -> None:
     options = arguments()
-    suffix = "" if jax.default_backend() == "cpu" else f"_{jax.default_backend()}"
     curves, table, points = {}, [], []
     for n in options.n:
         for loss, optimizer in TRAININGS:
@@ -157,17 +145,17 @@ def main() -> None:
             curves[row["training"], n] = losses
             table.append(row)
             points += [
-                {"n": n, "training": row["training"], "step": STEPS * (i + 1), "loss": each}
+                {"n": n, "training": row["training"], "step": RECORDED * (i + 1), "loss": each}
                 for i, each in enumerate(losses)
             ]
-            write(options.out / f"dngo_training{suffix}.csv", table)
-    write(options.out / f"dngo_training_curves{suffix}.csv", points)
+            write(options.out / "dngo_training.csv", table)
+    write(options.out / "dngo_training_curves.csv", points)
     if find_spec("matplotlib"):
         draw(curves, table, FIGURE if options.out == RESULTS else options.out / FIGURE.name)
     refits = []
     for n in sorted(options.rows):
         refits.append(whole(n))
-        write(options.out / f"dngo_training_whole{suffix}.csv", refits)
+        write(options.out / "dngo_training_whole.csv", refits)
 
 
 def arguments() -> argparse.Namespace:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -8,6 +11,7 @@ import numpy as np
 import pytest
 
 import sonde
+from sonde.activity import watching
 from sonde.errors import OddHistory, OptionError
 from sonde.strategies import auto as auto_module
 from sonde.strategies import dngo as dngo_module
@@ -21,15 +25,16 @@ MIXED = sonde.Space(
     order=sonde.Int(1, 5, when={"kind": "b"}),
     on=sonde.Bool(),
 )
-# one shape of network for all tests: what is compiled is compiled once
+# small networks for all tests
 SMALL: dict[str, Any] = {"networks": 2, "width": 12}
 
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short trainings: what is tested here is what is done with networks."""
-    monkeypatch.setattr(adaptive, "FROM_SCRATCH", 300)
-    monkeypatch.setattr(adaptive, "GOING_ON", 100)
+    for name in adaptive.SCHEDULES:
+        short = adaptive.Schedule(60, 20) if name == "lbfgs" else adaptive.Schedule(300, 100)
+        monkeypatch.setitem(adaptive.SCHEDULES, name, short)
 
 
 def bowl(params: Any) -> float:
@@ -269,7 +274,7 @@ def test_a_space_of_categories_is_used_up_by_networks() -> None:
         ({"width": 5000}, "width must be a whole number from 1 to 1024, got 5000"),
         ({"activation": "gelu"}, "activation must be one of tanh, relu, relu"),
         ({"training": "mse"}, "training must be one of evidence, squares"),
-        ({"optimizer": "lbfgs"}, "optimizer must be one of adam, sgd"),
+        ({"optimizer": "newton"}, "optimizer must be one of auto, lbfgs, adam, sgd"),
         ({"failures": "maybe"}, "failures must be one of noisy, noiseless"),
         ({"batch": "random"}, "batch must be one of greedy, joint, thompson"),
         ({"acquisition": "best"}, "acquisition must be one of"),
@@ -320,3 +325,92 @@ def test_auto_takes_it_when_there_are_many_results(monkeypatch: pytest.MonkeyPat
     )
     assert "gp, because" in few.explain()
     assert "dngo, because" in many.explain()
+
+
+# it is quick, says what takes time, and may be interrupted
+
+
+def many(count: int, *, failing: bool = False) -> list[tuple[dict[str, Any], Any]]:
+    results: list[tuple[dict[str, Any], Any]] = [(params, bowl(params)) for params in spread(PLANE, count)]
+    return [(params, None if failing and params["x"] < 0.3 else value) for params, value in results]
+
+
+def test_a_thousand_results_need_no_jax_and_seconds_of_one_core(tmp_path: Any) -> None:
+    """Imports included; generous, because others may be busy on the same machine."""
+    path = tmp_path / "study.db"
+    study = sonde.Study(MIXED, storage=path, name="s", seed=0, strategy="auto")
+    rng = np.random.default_rng(0)
+    params = spread(MIXED, 1030)
+    study.add_trials([
+        {"params": each} | ({"failed": "x"} if rng.random() < 0.3 else {"value": math.log10(each["rate"]) ** 2})
+        for each in params
+    ])  # fmt: skip
+    study.close()
+    code = f"""
+import sys, time
+import sonde
+study = sonde.load({str(path)!r}, "s")
+study.ask()
+print(study.explain(), [name for name in ("jax", "optax", "equinox") if name in sys.modules])
+print(time.process_time())
+"""
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+    words, seconds = run.stdout.splitlines()
+    assert "dngo, because" in words
+    assert words.endswith("[]")
+    assert float(seconds) < 12
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_a_cache_changes_no_suggestion_and_saves_the_training(failing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dngo_module, "FEW", 32)
+    results = many(80, failing=failing)
+    plain = study_of(PLANE, results, sonde.DNGO("networks", **SMALL))
+    expected = step(plain, 2)
+    kept: dict[str, bytes] = {}
+
+    class Cache:
+        get = staticmethod(kept.get)
+        put = staticmethod(kept.__setitem__)
+
+    def cached() -> list[dict[str, Any]]:
+        study = study_of(PLANE, results, sonde.DNGO("networks", **SMALL))
+        study.history.cache = Cache()
+        return step(study, 2)
+
+    assert cached() == expected
+    assert kept
+    monkeypatch.setattr(adaptive, "train", None)
+    assert cached() == expected
+
+
+def test_it_says_what_takes_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dngo_module, "FEW", 32)
+    said: list[str] = []
+    with watching(said.append):
+        step(study_of(PLANE, many(80), sonde.DNGO("networks", **SMALL)))
+        step(study_of(PLANE, many(20), "gp"))
+    assert said == [
+        "fitting the model to 80 results", "training networks on 64 results", "fitting the model to 80 results",
+        "training networks on 80 results", "fitting the model to 80 results", "", "searching for the next point", "",
+        "fitting the model to 20 results", "", "searching for the next point", "",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_an_interruption_leaves_nothing_half_done(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dngo_module, "FEW", 32)
+    results = many(80, failing=True)
+    expected = step(study_of(PLANE, results, sonde.DNGO(**SMALL)))
+    study = study_of(PLANE, results, sonde.DNGO(**SMALL))
+    said: list[str] = []
+
+    def interrupt(what: str) -> None:
+        said.append(what)
+        if len([each for each in said if each]) == place + 1 and what:
+            raise KeyboardInterrupt
+
+    with watching(interrupt), pytest.raises(KeyboardInterrupt):
+        study.ask()
+    assert step(study) == expected

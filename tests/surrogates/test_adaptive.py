@@ -16,8 +16,6 @@ from sonde.surrogates.table import Table, held_out
 
 Array = NDArray[np.float64]
 
-# Two networks and two that judge them, or four that nobody judges while there are few rows: the shape that
-# ``test_training`` compiles.
 RECIPE = Recipe(members=2, width=12)
 QUADRATIC = Recipe(members=4, width=12, loss="squares", optimizer="sgd", draws=3, quadratic=True)
 FEW = 16
@@ -56,8 +54,9 @@ def assert_same(one: tuple[LinearPosterior, ...], other: tuple[LinearPosterior, 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train a little, where it does not matter how well."""
-    monkeypatch.setattr(adaptive, "FROM_SCRATCH", 300)
-    monkeypatch.setattr(adaptive, "GOING_ON", 100)
+    for name in adaptive.SCHEDULES:
+        short = adaptive.Schedule(20, 10) if name == "lbfgs" else adaptive.Schedule(300, 100)
+        monkeypatch.setitem(adaptive.SCHEDULES, name, short)
 
 
 # a pure function of the data
@@ -127,6 +126,59 @@ def test_what_is_remembered_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     for count in range(7):  # too few to train on
         learn(basis, data_of(count))
     assert len(basis._known) == 3
+
+
+# trained networks outlive the process
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("loss", ["evidence", "logistic"])
+def test_networks_that_are_kept_are_not_trained_again(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, recipe, kept = data_of(44), replace(RECIPE, loss=loss), Kept()
+    if loss == "logistic":
+        data = data._replace(y=np.sign(data.y))
+    trained = AdaptiveBasis(recipe, cache=kept).network(data, 40)
+    assert_same_networks(trained, AdaptiveBasis(recipe).network(data, 40))  # a cache changes nothing
+    monkeypatch.setattr(adaptive, "train", None)
+    found = AdaptiveBasis(recipe, cache=kept).network(data, 40)
+    assert_same_networks(found, trained)
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("state", [b"", b"PK", b"x" * 1000, None])
+def test_what_cannot_be_read_is_trained_again(state: bytes | None) -> None:
+    data, kept = data_of(32), Kept()
+    trained = AdaptiveBasis(RECIPE, cache=kept).network(data, 32)
+    whole = next(iter(kept.values()))
+    kept.update(dict.fromkeys(kept, whole[: len(whole) // 2] if state is None else state))
+    assert_same_networks(AdaptiveBasis(RECIPE, cache=kept).network(data, 32), trained)
+    assert list(kept.values()) == [whole]
+
+
+@pytest.mark.usefixtures("hasty")
+def test_other_data_and_other_recipes_have_other_names() -> None:
+    data, kept = data_of(32), Kept()
+    for recipe in (RECIPE, replace(RECIPE, width=13), replace(RECIPE, loss="squares")):
+        AdaptiveBasis(recipe, cache=kept).network(data, 32)
+    AdaptiveBasis(RECIPE, cache=kept).network(data._replace(y=data.y + 1), 32)
+    assert len(kept) == 4
+
+
+class Kept(dict[str, bytes]):
+    """A cache in memory."""
+
+    def put(self, name: str, state: bytes) -> None:
+        self[name] = state
+
+
+def assert_same_networks(one: adaptive.Trained, other: adaptive.Trained) -> None:
+    assert (one.widening, one.score) == (other.widening, other.score)
+    for mine, theirs in ((one.network, other.network), (one.judge, other.judge)):
+        assert mine is not None
+        assert theirs is not None
+        for a, b in zip(mine.layers, theirs.layers, strict=True):
+            np.testing.assert_array_equal(a.weights, b.weights)
+            np.testing.assert_array_equal(a.biases, b.biases)
 
 
 # few rows, and odd ones
@@ -254,7 +306,7 @@ def bowl(count: int) -> Table:
 
 def test_the_quadratic_mean_is_used_and_concave() -> None:
     data = bowl(40)
-    beliefs = learn(AdaptiveBasis(QUADRATIC), data, FEW)
+    beliefs = learn(AdaptiveBasis(QUADRATIC), data, 32)
     assert len(beliefs) == 3
     for belief in beliefs:
         assert np.all(belief.mean[-2:, 0] < 0)  # of x^2

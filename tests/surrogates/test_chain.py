@@ -80,11 +80,10 @@ def test_noise_that_looked_like_signal_is_found_out() -> None:
 def test_long_histories_are_thinned_and_followed_less(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FOLLOWED", "COMPARED"):
         monkeypatch.setattr(module, name, 16)
-    monkeypatch.setattr(module, "FITTED", 24)
     data = history(NUMBERS, 40)
-    grown = Chain(BOTH)
+    grown = Chain(BOTH, fitted=24)
     steps = {count: grown.fit(NUMBERS, data.first(count)) for count in range(8, 41)}
-    assert same(Chain(BOTH).fit(NUMBERS, data), steps[40])
+    assert same(Chain(BOTH, fitted=24).fit(NUMBERS, data), steps[40])
     for before, after in pairwise(range(17, 41)):  # beyond what is followed, it changes at checkpoints alone
         assert same(steps[before], steps[after]) == (checkpoint(before) == checkpoint(after))
 

@@ -20,7 +20,7 @@ from sonde.surrogates.network import Network
 
 Array = NDArray[np.float64]
 
-RECIPE = Recipe(members=4, width=12, loss="logistic")  # of the shape that ``test_training`` compiles
+RECIPE = Recipe(members=4, width=12, loss="logistic")
 UNITS = units_of(NUMBERS, 40)
 NEW = units_of(NUMBERS, 12, seed=1)
 CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.5]])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sonde.acquisition.port import Acquisition
 from sonde.acquisition.utilities import Utility
+from sonde.activity import doing
 from sonde.sampling import Key, sobol
 from sonde.space import Space
 from sonde.strategies.acquire import acquire, needs_fantasies
@@ -93,7 +94,17 @@ class Bayesian(Strategy):
             return Sobol().suggest(space, history, count, key)
         field, pending = Field(space, history), history.pending.units
         crowded = self.batch == "thompson" or (len(pending) + count > CROWD and needs_fantasies(self.acquisition))
-        aims = self._aims(space, history, field, count, key, imagine=not crowded)
+        with doing(f"fitting the model to {len(history.completed):,} results"):
+            aims = self._aims(space, history, field, count, key, imagine=not crowded)
+        with doing(f"searching for the next {f'{count:,} points' if count > 1 else 'point'}"):
+            points = self._chosen(space, history, field, aims, count, key, crowded=crowded)
+        return novel_rows(space, history, points, key)
+
+    def _chosen(
+        self, space: Space, history: History, field: Field, aims: list[Aim], count: int, key: Key, *, crowded: bool
+    ) -> Array:
+        """Return points of high acquisition, one for each aim."""
+        pending = history.pending.units
         if crowded:
             every = [(aim.belief, aim.box) for aim in aims]
             points = fill(every, field, pending, key, thompson=self.batch == "thompson")
@@ -107,7 +118,7 @@ class Bayesian(Strategy):
                             size=count, seed=key.seed)  # fmt: skip
             found = best_pool(whole, fresh, aim.box, key, size=count, method=self.search, guess=points)
             points = points if found is None else _distinct(found, points, fresh)
-        return novel_rows(space, history, points, key)
+        return points
 
     def _aims(self, space: Space, history: History, field: Field, count: int, key: Key, *, imagine: bool) -> list[Aim]:
         """Return an aim for each point: around the best one; where that stalls, elsewhere every other time."""

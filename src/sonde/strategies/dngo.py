@@ -39,8 +39,9 @@ Array = NDArray[np.float64]
 BATCHES = ("greedy", "joint", "thompson")
 BASES = ("auto", "networks", "radial")
 TRAININGS = ("evidence", "squares")
-OPTIMIZERS = ("adam", "sgd")
+OPTIMIZERS = ("auto", "lbfgs", "adam", "sgd")
 FEW = 256  # up to so many results radial units on all of them are the basis; beyond, what foretells better
+THIN = 192  # values to which the covariance is fitted: it serves the scale and the radial units, not the networks
 TALLEST = 30.0  # deviations beyond which a value is not told from another
 _DRAW = 12  # purpose of the key's stream
 
@@ -70,7 +71,7 @@ class DNGO(Bayesian):
         ``"networks"``: the last hidden layers of several networks; ``"radial"``: units that sit on results; ``"auto"``
         (default): radial up to 256 results, then whichever foretells results better that it has not seen.
     networks
-        How many networks, 5 unless told; 1 is the paper's.
+        How many networks, 3 unless told; 1 is the paper's.
     activation
         Of the hidden layers: ``"tanh"``, ``"relu"``, or ``"relu+tanh"``.
     width
@@ -78,7 +79,8 @@ class DNGO(Bayesian):
     training
         On the marginal likelihood (``"evidence"``) or on squared errors (``"squares"``).
     optimizer
-        ``"adam"``, or ``"sgd"`` with momentum.
+        ``"auto"`` (default): L-BFGS up to about a thousand results, beyond a short run of Adam. ``"lbfgs"``; or long
+        runs of ``"adam"`` or ``"sgd"`` with momentum.
     failures
         ``"noisy"``: the border of what works is blurred; ``"noiseless"``: the same configuration always fails or never.
     batch
@@ -91,8 +93,8 @@ class DNGO(Bayesian):
     name = "dngo"
 
     def __init__(
-        self, basis: str = "auto", *, networks: int = 5, activation: str = "tanh", width: int = 50,
-        training: str = "evidence", optimizer: str = "adam", failures: str = "noisy", batch: str = "greedy",
+        self, basis: str = "auto", *, networks: int = 3, activation: str = "tanh", width: int = 50,
+        training: str = "evidence", optimizer: str = "auto", failures: str = "noisy", batch: str = "greedy",
         acquisition: str | Utility | Callable[..., Any] = "log_ei",
     ) -> None:  # fmt: skip
         for value, name, most in ((networks, "networks", 64), (width, "width", 1024)):
@@ -111,7 +113,7 @@ class DNGO(Bayesian):
     def _prepare(self, recipe: Recipe) -> None:
         self._networks, self._radial = AdaptiveBasis(recipe), RadialBasis()
         self._labels = LabelBasis(LINKS[self.failures])
-        self._chain, self._plain = Chain(), Chain(PLAIN_FORMS)
+        self._chain, self._plain = Chain(fitted=THIN), Chain(PLAIN_FORMS, fitted=THIN)
         self._choices: dict[bytes, bool] = {}
 
     @classmethod
@@ -123,10 +125,15 @@ class DNGO(Bayesian):
 
     def believe(self, space: Space, history: History, key: Key, *, far: bool = False) -> Belief:
         """Return the belief after a history with results to learn from."""
-        results = _results(history)
+        results = self._results(history)
         if self.basis != "networks" and len(results.tried) <= FEW:
             return believe_exactly(space, history, self._chain, hyperparameters="draw", key=key)
         return self._believe(space, history, results, self._chain, key.rng(_DRAW))
+
+    def _results(self, history: History) -> Results:
+        """Return the results of a history, and let networks be kept where it keeps things."""
+        self._networks.cache = self._labels.basis.cache = history.cache
+        return _results(history)
 
     def _believe(
         self, space: Space, history: History, results: Results, chain: Chain, rng: np.random.Generator
@@ -190,7 +197,7 @@ class DNGO(Bayesian):
     @one_thread()
     def model(self, space: Space, history: History) -> BelievedValues:
         """Return the belief after the results so far, on the values' own scale."""
-        results = _results(history)
+        results = self._results(history)
         belief = self._believe(space, history, results, self._plain, np.random.default_rng(0))
 
         def left_out() -> tuple[Array, Array]:
@@ -213,7 +220,7 @@ class DNGO(Bayesian):
         """Say what it does."""
         if not self.ready(space, history):
             return f"spreads the first {first_count(space)} configurations evenly, for want of results to learn from"
-        results = _results(history)
+        results = self._results(history)
         few = self.basis != "networks" and len(results.tried) <= FEW
         networks = False
         if not few:

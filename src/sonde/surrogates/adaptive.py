@@ -3,10 +3,12 @@
 Networks are trained at the checkpoints of ``chain``: from random weights when the number of results has doubled, and
 from there on at each fraction of the way to the next doubling. Between checkpoints every new result enters the
 regressions on the basis as it is, exactly. So a result costs O(D^2), training is paid for by the many results between
-two checkpoints, and a process that opens a study trains twice at most and believes the same.
+two checkpoints, and a process that opens a study trains twice at most and believes the same. Where there is a cache,
+it does not train at all.
 
-Several networks are several opinions. As many more are trained beside them without every fifth result; how far off
-these are there tells by how much the belief has to be widened: networks are surer than they should be.
+Several networks are several opinions. From scratch they are first trained without every fifth result, and kept as
+judges: how far off these are there tells by how much the belief has to be widened, because networks are surer than they
+should be. From the judges the networks go on with all results.
 
 Symbols: n rows, p inputs, M networks, D basis functions.
 """
@@ -14,22 +16,41 @@ Symbols: n rows, p inputs, M networks, D basis functions.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sonde.activity import doing
 from sonde.surrogates.chain import checkpoint, octave
 from sonde.surrogates.head import Hyperparameters, Regression, regress
+from sonde.surrogates.kept import Cache, name_of, packed, unpacked
 from sonde.surrogates.linear import LinearPosterior, mixture
-from sonde.surrogates.network import WIDTH, Network, side_by_side
+from sonde.surrogates.network import WIDTH, Layer, Network
 from sonde.surrogates.table import Table, held_out, log_score
+from sonde.surrogates.training import train
 
 Array = NDArray[np.float64]
 
-FROM_SCRATCH, GOING_ON = 2000, 600  # steps of training
-SLOW = 0.3  # the learning rate of going on, in units of that from scratch
+
+class Schedule(NamedTuple):
+    """Steps from random weights and from trained ones, and what multiplies the learning rate."""
+
+    from_scratch: int
+    going_on: int
+    fast: float = 1.0
+    slow: float = 0.3
+
+
+# Of L-BFGS each step sees all rows; "auto" is a short run of Adam where there are more than ``ALL_ROWS`` of them
+SCHEDULES = {
+    "lbfgs": Schedule(90, 20), "auto": Schedule(300, 60, 4.0, 1.0), "adam": Schedule(2000, 600),
+    "sgd": Schedule(2000, 600),
+}  # fmt: skip
+ALL_ROWS = 1024
+BIASES = {"auto": 1.0, "lbfgs": 1.0}  # deviation of the first ones: units that bend in different places
 KEPT = 8  # networks remembered
 NOISE_FLOOR = 1e-3  # variance against which told noise is weighed
 # The share of squared errors, in units of their predicted size, that should lie below the number beside it.
@@ -40,13 +61,14 @@ QUANTILE, EXPECTED = 0.8, 1.6424
 class Recipe:
     """What the networks are, how they are trained, and how many hyperparameters of the regressions are drawn."""
 
-    members: int = 5
+    members: int = 3
     activation: str = "tanh"
     width: int = WIDTH
     loss: str = "evidence"
-    optimizer: str = "adam"
+    optimizer: str = "auto"
     draws: int = 1
     quadratic: bool = False
+    effort: float = 1.0  # multiplies the steps of training
 
     @property
     def judged(self) -> bool:
@@ -71,7 +93,7 @@ class Trained:
     network: Network
     widening: float = 1.0
     score: float = -np.inf
-    judge: Network | None = None  # the networks that were trained without every fifth row
+    judge: Network | None = None  # networks like them that have not seen every fifth row
     sums: dict[bytes, Regressions] = field(default_factory=dict)  # over whole blocks of rows
 
 
@@ -81,6 +103,7 @@ class AdaptiveBasis:
 
     recipe: Recipe = field(default_factory=Recipe)
     _known: OrderedDict[bytes, Trained] = field(default_factory=OrderedDict)
+    cache: Cache | None = None  # where networks outlive the process
 
     def learn(self, data: Table, count: int, rng: np.random.Generator) -> tuple[LinearPosterior, ...]:
         """Return beliefs after the data, one for each draw of hyperparameters, by networks of the first ``count``."""
@@ -111,42 +134,101 @@ class AdaptiveBasis:
         data = data.rows(slice(count))
         key = data.digest()
         if key not in self._known:
-            self._known[key] = self._train(data)
+            self._known[key] = self._recalled(data, key)
             while len(self._known) > KEPT:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
         return self._known[key]
 
-    def _train(self, data: Table) -> Trained:
-        recipe, count = self.recipe, len(data.y)
-        rng = np.random.default_rng([count, data.x.shape[1]])
-        random = Network.untrained(data.x.shape[1], recipe.members, rng, activation=recipe.activation,
-                                   width=recipe.width, quadratic=recipe.quadratic)  # fmt: skip
-        if not checkpoint(count):
-            return Trained(random)
-        from sonde.surrogates.training import train  # JAX is imported when there is something to train
+    def _recalled(self, data: Table, key: bytes) -> Trained:
+        """Return what the cache has of these data, else train and put it there."""
+        if not checkpoint(len(data.y)):
+            return Trained(self._random(data))
+        if self.cache is None:
+            return self._train(data)
+        name = name_of("networks", key, self.recipe)
+        state = self.cache.get(name)
+        trained = None if state is None else _unpacked(state, self._random(data))
+        if trained is None:
+            trained = self._train(data)
+            self.cache.put(name, _packed(trained))
+        return trained
 
+    def _random(self, data: Table) -> Network:
+        recipe, (count, inputs) = self.recipe, data.x.shape
+        return Network.untrained(
+            inputs, recipe.members, np.random.default_rng([count, inputs]), activation=recipe.activation,
+            width=recipe.width, quadratic=recipe.quadratic, biases=BIASES.get(recipe.optimizer, 0.0),
+        )  # fmt: skip
+
+    def _train(self, data: Table) -> Trained:
+        """Train networks, from those of the last doubling if there are any."""
+        recipe, count = self.recipe, len(data.y)
         before = None if octave(count) == count else self.network(data, octave(count))
         held = held_out(count) & recipe.judged
-        begun, rows = [before.network if before else random], [np.arange(count)]
-        if held.any():
-            begun.append((before.judge if before else None) or random)
-            rows.append(np.flatnonzero(~held))
-        network, _ = train(
-            side_by_side(begun), data.x, data.y, [each for each in rows for _ in range(recipe.members)],
-            steps=GOING_ON if before else FROM_SCRATCH, speed=SLOW if before else 1.0, rng=rng,
-            loss=recipe.loss, optimizer=recipe.optimizer,
-        )  # fmt: skip
-        trained = Trained(network.members(slice(recipe.members)))
-        if not held.any():
-            return trained
-        judge = network.members(slice(recipe.members, None))
-        if recipe.loss == "logistic":
-            return replace(trained, judge=judge)
-        return _judged(trained, judge, data, held)
+        rng = np.random.default_rng([count, data.x.shape[1], 1])
+        with doing(f"training networks on {count:,} results"):
+            judge = before.judge if before else None
+            if held.any() and judge is None:
+                judge = self._trained(None, data, np.flatnonzero(~held), rng)
+            network = self._trained(before.network if before else judge, data, np.arange(count), rng)
+        if judge is None or recipe.loss == "logistic":
+            return Trained(network, judge=judge)
+        return _judged(network, judge, data, held)
+
+    def _trained(self, begun: Network | None, data: Table, rows: NDArray[np.intp], rng: np.random.Generator) -> Network:
+        """Return the networks after training on these rows, from random ones where none are given."""
+        recipe = self.recipe
+        optimizer, schedule = _method(recipe, len(rows))
+        steps, speed = (schedule.going_on, schedule.slow) if begun else (schedule.from_scratch, schedule.fast)
+        return train(
+            begun or self._random(data), data.x, data.y, [rows] * recipe.members, rng=rng,
+            steps=max(1, round(recipe.effort * steps)), speed=speed, loss=recipe.loss, optimizer=optimizer,
+        )[0]  # fmt: skip
 
 
-def _judged(trained: Trained, judge: Network, data: Table, held: NDArray[np.bool_]) -> Trained:
+def _method(recipe: Recipe, count: int) -> tuple[str, Schedule]:
+    """Return the optimizer for so many rows, and how it is run."""
+    if recipe.optimizer != "auto":
+        return recipe.optimizer, SCHEDULES[recipe.optimizer]
+    # labels that can be separated have no minimum, so what a descent to the end finds there is chance
+    quick = count <= ALL_ROWS and recipe.loss != "logistic"
+    return ("lbfgs", SCHEDULES["lbfgs"]) if quick else ("adam", SCHEDULES["auto"])
+
+
+def _packed(trained: Trained) -> bytes:
+    """Return networks as bytes; their weights are float32 already."""
+    arrays = {"numbers": np.array([trained.widening, trained.score])}
+    for name, network in (("network", trained.network), ("judge", trained.judge)):
+        for place, layer in enumerate(network.layers if network else ()):
+            arrays |= {f"{name}-{place}-{part}": each.astype(np.float32) for part, each in layer._asdict().items()}
+    return packed(arrays)
+
+
+def _unpacked(state: bytes, like: Network) -> Trained | None:
+    """Return networks of the same form as others; None where that is not what the bytes are."""
+    arrays = unpacked(state)
+    if arrays is None:
+        return None
+    try:
+        widening, score = arrays["numbers"].tolist()
+        network = _found(arrays, "network", like)
+        return Trained(network, widening, score, _found(arrays, "judge", like) if "judge-0-weights" in arrays else None)
+    except (KeyError, ValueError):
+        return None
+
+
+def _found(arrays: Mapping[str, NDArray[Any]], name: str, like: Network) -> Network:
+    layers = []
+    for place, layer in enumerate(like.layers):
+        parts = [arrays[f"{name}-{place}-{part}"].astype(float) for part in layer._fields]
+        if [each.shape for each in parts] != [each.shape for each in layer]:
+            raise ValueError("these are other layers")
+        layers.append(Layer(*parts))
+    return replace(like, layers=tuple(layers))
+
+
+def _judged(network: Network, judge: Network, data: Table, held: NDArray[np.bool_]) -> Trained:
     """Return the networks with the widening under which those like them are as far off as they should be."""
     seen, unseen = data.rows(np.flatnonzero(~held)), data.rows(np.flatnonzero(held))
     alike = Trained(judge)
@@ -156,7 +238,7 @@ def _judged(trained: Trained, judge: Network, data: Table, held: NDArray[np.bool
     errors, noise = unseen.y - at.mean[:, 0], belief.noise + unseen.noise
     ratio = np.quantile(errors**2 / (at.variance + noise), QUANTILE) / EXPECTED
     widening = float(np.clip(ratio, 0.25, 1e6))
-    return replace(trained, widening=widening, score=log_score(errors, widening * at.variance + noise), judge=judge)
+    return Trained(network, widening, log_score(errors, widening * at.variance + noise), judge)
 
 
 def _split(network: Network, basis: Array) -> tuple[list[Array], Array]:

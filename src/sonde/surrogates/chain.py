@@ -1,9 +1,10 @@
 """Fits along a growing history: a pure function of the data, with warm starts.
 
 Hyperparameters are fitted at checkpoints, the first 8, 10, 12, 14, 16, 20, ... values, each from where the one of half
-its size ended; between checkpoints a short climb from the last one follows the data. So a process that opens a study
-sees the same hyperparameters as the one that ran it, at the cost of the fits to n, n / 2, n / 4, ... values, and a
-long-running one pays for a full fit only when the history has grown by a quarter (by an eighth, beyond 256).
+its size ended, or that of 128 values beyond 256; between checkpoints a short climb from the last one follows the data.
+So a process that opens a study sees the same hyperparameters as the one that ran it, at the cost of the fits to n, 128,
+64, 32, ... values, and a long-running one pays for a full fit only when the history has grown by a quarter (by an
+eighth, beyond 256).
 
 What the model is made of, the output scale, whether the mean is quadratic and whether numbers are warped (see
 ``features``), is chosen at checkpoints too, by evidence: at each of them while there are few values, at every second
@@ -32,7 +33,7 @@ FIRST = 8
 SETTLED = 64  # from here on, forms are compared at every second checkpoint only
 FOLLOWED = 256  # up to here the hyperparameters follow every value
 COMPARED = 128  # models are compared on at most so many points, evenly chosen
-FITTED = 512  # and hyperparameters fitted to at most so many
+FITTED = 320  # and hyperparameters fitted to at most so many
 WARPED = 16  # from so many values on there may be a warp
 KEPT = 64  # fits remembered
 
@@ -89,6 +90,7 @@ class Chain:
     """Remembers fits by the data they belong to."""
 
     forms: tuple[Form, ...] = FORMS
+    fitted: int = FITTED
     _known: OrderedDict[bytes, Fit] = field(default_factory=OrderedDict)
 
     def fit(self, features: Features, data: Data, *, follow: bool = True) -> Fit:
@@ -115,12 +117,12 @@ class Chain:
     def _next(self, features: Features, data: Data) -> Fit:
         """Return the fit that goes on from the checkpoint before."""
         last = self._at(features, data, checkpoint(len(data.values) - 1))
-        fitted = self._fitted(last.features, data.thinned(FITTED), last.form, last.covariance, iterations=15)[1]
+        fitted = self._fitted(last.features, data.thinned(self.fitted), last.form, last.covariance, iterations=15)[1]
         return replace(fitted, plain=last.plain)
 
     def _compared(self, features: Features, data: Data) -> Fit:
         """Return the best fit of all forms, each from where the best one to half the data ended."""
-        before = checkpoint(len(data.values) // 2)
+        before = checkpoint(min(len(data.values) // 2, COMPARED))
         start = self._at(features, data, before) if before else None
         score, plain = self._afresh(features, data, start.plain if start else None)
         return self._warped(data, score, plain, start)
@@ -130,7 +132,7 @@ class Chain:
 
         What was noise and what was signal with fewer values is a local optimum that a climb alone does not leave.
         """
-        few, many = data.thinned(COMPARED), data.thinned(FITTED)
+        few, many = data.thinned(COMPARED), data.thinned(self.fitted)
         rough = [self._fitted(features, few, form, start, iterations=6) for form in self.forms]
         close = [each for _, each in sorted(rough, key=_score)[-2:]]  # two go on, the others are beyond hope
         fine = [self._fitted(features, few, each.form, each.covariance, iterations=15) for each in close]
@@ -145,16 +147,17 @@ class Chain:
         """Return the fit with a warp where the evidence for it is clear, else ``plain``, whose log posterior is given.
 
         Clear is log n / 2 for each parameter of the warp (BIC). It climbs from no warp and from that of ``start``: a
-        strong one is a local optimum that a climb does not always find.
+        strong one is a local optimum that a climb does not always find. With many values that of ``start`` will do.
         """
-        data, numbers = data.thinned(FITTED), int(plain.features.ordered.sum())
+        many = len(data.values) > self.fitted
+        data, numbers = data.thinned(self.fitted), int(plain.features.ordered.sum())
         if len(data.values) < WARPED or not numbers:
             return plain
         scale = Scale.of(data.values, plain.kappa)
         y, noise = scale(data.values), scale.noise(data.values, data.deviations)
         begins = [(plain.features, plain.covariance.theta)]
         if start and start.features.warp:
-            begins.append((start.features, _adapted(start.covariance, plain.form.quadratic)))
+            begins = begins * (not many) + [(start.features, _adapted(start.covariance, plain.form.quadratic))]
         covariance, warped, found = max(
             (fit_warped(*begin, plain.form.quadratic, data.units, y, noise, iterations=30) for begin in begins),
             key=lambda each: each[2],

@@ -30,6 +30,8 @@ from sonde.surrogates.table import BLOCK, Table, held_out
 Array = NDArray[np.float64]
 
 ALPHAS = (0.1, 1.0, 10.0)  # prior precisions of the weights; the evidence chooses
+FEW_ROWS = 2048  # the prior precision is chosen, and probabilities are calibrated, on at most so many
+KEPT_BLOCKS = 64  # blocks of basis functions that are not computed again in each iteration
 ITERATIONS, CLOSE = 30, 1e-8
 SPREADS = np.array([1.0, 1.0, 2.0])  # prior deviations of the log slope, the offset and the log narrowing
 
@@ -69,7 +71,7 @@ class LabelBasis:
     """Learns beliefs about the latent, positive where things work."""
 
     link: Link = LINKS["noisy"]
-    basis: AdaptiveBasis = field(default_factory=lambda: AdaptiveBasis(Recipe(loss="logistic")))
+    basis: AdaptiveBasis = field(default_factory=lambda: AdaptiveBasis(Recipe(loss="logistic", members=2, effort=0.4)))
     _known: dict[int, Learned] = field(default_factory=dict)
 
     def learn(self, x: Array, labels: Array, count: int) -> tuple[LinearPosterior, Link]:
@@ -101,7 +103,7 @@ def _mean_and_root(belief: Laplace) -> tuple[Array, Array]:
 def _calibrated(judge: Network, table: Table, link: Link) -> Link:
     """Return the link under which labels are most probable that networks like these have not seen."""
     held = held_out(len(table.y))
-    seen, unseen = table.rows(np.flatnonzero(~held)), table.rows(np.flatnonzero(held))
+    seen, unseen = (_thinned(table.rows(np.flatnonzero(rows))) for rows in (~held, held))
     parts = [_mean_and_root(_most_evident(judge, k, seen)) for k in range(judge.count)]
     at = _mixed(judge, parts, link).marginals(unseen.x)
 
@@ -121,28 +123,44 @@ Columns = Callable[[], Iterator[tuple[Array, Array]]]
 
 def _columns(network: Network, k: int, table: Table) -> Columns:
     """Return network k's basis functions and labels, block by block, as often as they are asked for."""
-    own = network.members(slice(k, k + 1))
+    own, kept = network.members(slice(k, k + 1)), list[tuple[Array, Array]]()
 
     def each() -> Iterator[tuple[Array, Array]]:
-        for start in range(0, len(table.y), BLOCK):
+        for place, start in enumerate(range(0, len(table.y), BLOCK)):
+            if place < len(kept):
+                yield kept[place]
+                continue
             block = table.rows(slice(start, start + BLOCK))
-            yield own.basis(block.x).values, block.y
+            pair = own.basis(block.x).values, block.y
+            if place < KEPT_BLOCKS:
+                kept.append(pair)
+            yield pair
 
     return each
 
 
+def _thinned(table: Table) -> Table:
+    """Return at most so many rows, evenly chosen."""
+    if len(table.y) <= FEW_ROWS:
+        return table
+    return table.rows(np.linspace(0, len(table.y) - 1, FEW_ROWS).astype(int))
+
+
 def _most_evident(network: Network, k: int, table: Table) -> Laplace:
     """Return the approximation under the prior precision for which there is most evidence."""
-    size = network.units
-    tried = (
-        approximate(_columns(network, k, table), Laplace(np.zeros(size), alpha * np.eye(size))) for alpha in ALPHAS
-    )
-    return max(tried, key=lambda pair: pair[1])[0]
+    size, few = network.units, _thinned(table)
+    columns = _columns(network, k, few)
+    priors = [Laplace(np.zeros(size), alpha * np.eye(size)) for alpha in ALPHAS]
+    tried = [approximate(columns, prior) for prior in priors]
+    best = max(range(len(tried)), key=lambda place: tried[place][1])
+    if few is table:
+        return tried[best][0]
+    return approximate(_columns(network, k, table), priors[best], start=tried[best][0].mean)[0]
 
 
-def approximate(columns: Columns, prior: Laplace) -> tuple[Laplace, float]:
+def approximate(columns: Columns, prior: Laplace, *, start: Array | None = None) -> tuple[Laplace, float]:
     """Return the normal approximation of the weights given labels, and the logarithm of the evidence, by Newton."""
-    weights = prior.mean
+    weights = prior.mean if start is None else start
     value, slope, curvature = _objective(columns, prior, weights)
     for _ in range(ITERATIONS):
         step = np.linalg.solve(curvature, slope)

@@ -1,7 +1,6 @@
 """Adaptive basis functions: networks side by side, whose last hidden layers are the basis of a linear model.
 
-Trained in JAX (``training``), used in NumPy: a suggestion evaluates them at few points at a time, many times, with
-slopes in closed form and nothing to compile.
+A suggestion evaluates them at few points at a time, many times, with slopes in closed form and nothing to compile.
 
 Symbols: M networks, m points, p inputs, H units of a layer, D = M (H + 1) basis functions: each network's last hidden
 layer and a constant; 2 p more with a quadratic mean, x_k and x_k^2.
@@ -53,16 +52,20 @@ class Network:
     @classmethod
     def untrained(
         cls, inputs: int, count: int, rng: np.random.Generator, *, activation: str = "tanh", width: int = WIDTH,
-        quadratic: bool = False,
+        quadratic: bool = False, biases: float = 0.0,
     ) -> Network:  # fmt: skip
-        """Return networks with random weights, of a size that keeps the variance from layer to layer."""
+        """Return networks with random weights, of a size that keeps the variance from layer to layer.
+
+        ``biases`` is the deviation of the biases.
+        """
         kinds = ACTIVATIONS[activation]
         sizes = [inputs] + [width] * len(kinds)
         layers = []
         for kind, before, after in zip(kinds, sizes[:-1], sizes[1:], strict=True):
             deviation = np.sqrt((2.0 if kind == "relu" else 1.0) / before)
             weights = deviation * rng.standard_normal((count, before, after))
-            layers.append(Layer(weights, np.zeros((count, 1, after))))
+            shifts = biases * rng.standard_normal((count, 1, after)) if biases else np.zeros((count, 1, after))
+            layers.append(Layer(weights, shifts))
         return cls(tuple(layers), activation, quadratic)
 
     @property

@@ -306,5 +306,5 @@ class _Column:
             grown = np.full((max(length, 2 * len(self._data)), self._data.shape[1]), np.nan)
             grown[: self.length] = self.view
             self._data = grown
-        self.length = length
         self._data[index] = rows
+        self.length = length  # last: what is interrupted has not happened
