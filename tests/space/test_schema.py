@@ -170,3 +170,12 @@ def test_choices_of_numpy_are_plain_values() -> None:
     space = Space(k=Categorical(np.array([16, 32])))
     assert Space.from_json(space.to_json()) == space
     assert type(space["k"].value(0)) is int
+
+
+def test_a_stored_step_larger_than_its_range_is_one_value_as_it_was() -> None:
+    """Version 0.1.0 took such a step; it is refused now where it is written."""
+    stored = '{"version": 1, "parameters": {"x": {"type": "float", "low": 0.0, "high": 1.0, "step": 2.0}}}'
+    space = Space.from_json(stored)
+    assert (space.size, {"x": 0.0} in space, {"x": 1.0} in space) == (1, True, False)
+    with pytest.raises(SpaceError, match="step"):
+        Space.from_data({"parameters": {"x": {"type": "float", "low": 0.0, "high": 1.0, "step": 2.0}}})

@@ -9,6 +9,8 @@ import sys
 import pytest
 
 import sonde
+from sonde.errors import SpaceExhausted
+from sonde.storage import Asker
 
 WORKER = """
 import json, sys, time, sonde
@@ -70,3 +72,13 @@ def test_one_asker_alone_waits_for_nobody(sqlite_url: str, count: int) -> None:
     with sonde.Study(sonde.Space(x=sonde.Float(0, 1)), storage=sqlite_url, name="study", strategy="random") as study:
         numbers = [trial.number for _ in range(5) for trial in study.ask(count)]
     assert numbers == list(range(5 * count))
+
+
+def test_who_goes_without_leaves_no_ticket_behind(database_url: str) -> None:
+    with sonde.Study(sonde.Space(k=sonde.Int(0, 2)), storage=database_url, name="study", strategy="random") as study:
+        assert len(study.ask(5)) == 3
+        with pytest.raises(SpaceExhausted):
+            study.ask()
+        key, me = study._header.key, Asker("me", 20.0, None)
+        turn = study.storage.begin_ask(key, ["0" * 32], me)
+        assert (turn.granted, list(turn.serves)) == (True, ["0" * 32])

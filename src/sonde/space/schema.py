@@ -47,9 +47,22 @@ def parse(data: Any) -> tuple[dict[str, Parameter], tuple[Constraint, ...]]:
     unknown = set(data) - {"version", "parameters", "where"}
     if unknown:
         raise SpaceError(f"a space file has 'parameters' and 'where', not {min(unknown)!r}")
-    parameters = {name: _parameter(name, entry) for name, entry in data["parameters"].items()}
+    stored = "version" in data  # a file written by hand has none
+    parameters = {
+        name: _parameter(name, _one_value(entry) if stored else entry) for name, entry in data["parameters"].items()
+    }
     where = _listed(data.get("where", []), "where", '["layers <= 4"]')
     return parameters, tuple(_constraint(entry, tuple(parameters)) for entry in where)
+
+
+def _one_value(entry: Any) -> Any:
+    """Return a stored parameter; version 0.1.0 took a step larger than the range, which leaves one value."""
+    try:
+        if entry["step"] > entry["high"] - entry["low"] > 0:
+            return {**entry, "high": entry["low"], "step": None if entry["type"] == "float" else 1}
+    except (KeyError, TypeError):
+        pass
+    return entry
 
 
 def _parameter_data(parameter: Parameter, parameters: Mapping[str, Parameter]) -> dict[str, Any]:

@@ -55,14 +55,23 @@ def ask(
             if turn.granted:
                 rows = suggest(turn)
                 inserted = storage.finish_ask(study, turn, rows, tokens, asker)
-                if inserted is not None and (len(inserted) == turn.missing or len(rows) < len(turn.serves)):
+                if inserted is not None and len(inserted) == turn.missing:
                     return [*turn.claimed, *inserted]
+                if inserted is not None and len(rows) < len(turn.serves):  # the space is used up
+                    got = [*turn.claimed, *inserted]
+                    storage.withdraw(study, _left(tokens, got), asker)
+                    return got
             else:
                 _wait(storage, study, tokens, turn, asker)
     except BaseException:
         with suppress(SondeError):  # what broke the ask may be the storage itself
             storage.withdraw(study, tokens, asker)  # do not let the others wait for a failure
         raise
+
+
+def _left(tokens: list[str], got: list[TrialRecord]) -> list[str]:
+    given = {record.token for record in got}
+    return [token for token in tokens if token not in given]
 
 
 def _wait(storage: Storage, study: str, tokens: list[str], turn: AskTurn, asker: Asker) -> None:
