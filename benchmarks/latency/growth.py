@@ -28,7 +28,7 @@ from benchmarks.report import RESULTS, report, write
 
 SIZES = (1, 8, 32, 100, 256, 257, 500, 512, 900, 1000, 1001, 1024, 1500, 2047, 2048, 4095, 4096, 8192, 12288, 16383,
          16384, 20_000)  # fmt: skip
-SHORT = (8, 256, 1001, 1024)
+SHORT = (8, 256, 1001, 1024, 2000, 16_384)
 LIMIT = 5.0
 STEPS = 3  # suggestions after the first at a size, of which the median is told
 

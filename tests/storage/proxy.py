@@ -39,9 +39,14 @@ class Proxy:
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
+        with suppress(OSError):  # either side may be gone at any time
+            self._forward(client)
+
+    def _forward(self, client: socket.socket) -> None:
         if self.refuse > 0:
             self.refuse -= 1
-            return _refuse(client)
+            _refuse(client)
+            return
         server = socket.socket(socket.AF_UNIX)
         server.connect(str(self._target))
         losing = threading.Event()
@@ -54,11 +59,12 @@ class Proxy:
         _end(server)
 
     def _replies(self, server: socket.socket, client: socket.socket, losing: threading.Event) -> None:
-        while data := _receive(server):
-            if losing.is_set():  # the server has answered: what it was told to commit is committed
-                self.lost += 1
-                break
-            client.sendall(data)
+        with suppress(OSError):
+            while data := _receive(server):
+                if losing.is_set():  # the server has answered: what it was told to commit is committed
+                    self.lost += 1
+                    break
+                client.sendall(data)
         _end(client)
         _end(server)
 

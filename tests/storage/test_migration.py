@@ -68,7 +68,7 @@ def test_all_data_are_kept_and_the_study_goes_on(request: pytest.FixtureRequest,
         assert [trial.state for trial in taken] == ["running"] * 3
         assert study.tell(running[0], 9.0).number == running[0]  # asked for by 0.1.0: known by its number
         assert study.tell(taken[0], 8.0).value == 8.0
-        assert study.best_value == 9.0
+        assert study.best(by="observed").value == 9.0
 
 
 def _without_new(trial: dict[str, Any]) -> dict[str, Any]:

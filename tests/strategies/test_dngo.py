@@ -33,7 +33,11 @@ SMALL: dict[str, Any] = {"networks": 2, "width": 12}
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short trainings: what is tested here is what is done with networks."""
     for name in adaptive.SCHEDULES:
-        short = adaptive.Schedule(60, 20) if name == "lbfgs" else adaptive.Schedule(300, 100)
+        short = (
+            adaptive.Schedule(60, 20)
+            if name == "lbfgs"
+            else adaptive.SCHEDULES[name]._replace(from_scratch=300, going_on=100)
+        )
         monkeypatch.setitem(adaptive.SCHEDULES, name, short)
 
 

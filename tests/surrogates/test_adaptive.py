@@ -55,7 +55,11 @@ def assert_same(one: tuple[LinearPosterior, ...], other: tuple[LinearPosterior, 
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train a little, where it does not matter how well."""
     for name in adaptive.SCHEDULES:
-        short = adaptive.Schedule(20, 10) if name == "lbfgs" else adaptive.Schedule(300, 100)
+        short = (
+            adaptive.Schedule(20, 10)
+            if name == "lbfgs"
+            else adaptive.SCHEDULES[name]._replace(from_scratch=300, going_on=100)
+        )
         monkeypatch.setitem(adaptive.SCHEDULES, name, short)
 
 

@@ -32,10 +32,10 @@ def ending_on_signals(children: Children) -> Iterator[None]:
 
     received: list[int] = []
 
-    def handle(number: int, frame: FrameType | None) -> None:
+    def handle(number: int, _frame: FrameType | None) -> None:
         received.append(number)
         children.stop()
-        interrupt(EndedBySignal(number), number, frame)
+        interrupt(EndedBySignal(number))
 
     heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, handle) for number in heeded}

@@ -41,7 +41,7 @@ BASES = ("auto", "networks", "radial")
 TRAININGS = ("evidence", "squares")
 OPTIMIZERS = ("auto", "lbfgs", "adam", "sgd")
 FEW = 256  # up to so many results radial units on all of them are the basis; beyond, what foretells better
-THIN = 192  # values to which the covariance is fitted: it serves the scale and the radial units, not the networks
+THIN = 128  # values to which the covariance is fitted: it serves the scale and the radial units, not the networks
 TALLEST = 30.0  # deviations beyond which a value is not told from another
 _DRAW = 12  # purpose of the key's stream
 

@@ -3,47 +3,21 @@
 The loop defers interrupts around what must not be torn apart (asking, telling, giving trials back). Inside, whatever
 takes long and changes nothing that is stored (a strategy's suggestion, waiting for others) lets them through again.
 A second interrupt inside the same deferred stretch is raised there and then: whoever insists is heard. Python drops an
-exception that a handler raises inside a finalizer or a callback of the garbage collector, which numerical libraries
-have: while a suggestion goes on after an interrupt, the signal is therefore sent again, and raised at its end.
+exception that a handler raises inside a finalizer: such an interrupt is raised again when the suggestion ends.
 """
 
 from __future__ import annotations
 
-import _thread
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from queue import SimpleQueue
+from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
 
 from sonde.errors import Interrupted
-
-_AGAIN = 0.25  # seconds after which an interrupt that was dropped is sent again
-_WAIT_FOR = ("backend_compile_and_load", "_xla_gc_callback")  # functions of JAX
-
-
-class _Insister(threading.Thread):
-    """Sends a signal again in a moment, if its stretch is still being run then: the exception was dropped.
-
-    It waits at a queue that a signal handler may use at any moment; a handler that starts a thread may hang.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(name="sonde-interrupts", daemon=True)
-        self.told: SimpleQueue[tuple[int, object]] = SimpleQueue()
-
-    def run(self) -> None:
-        """Wait for interrupts, as long as the process lives."""
-        while True:
-            number, stretch = self.told.get()
-            time.sleep(_AGAIN)
-            if _main.stretch is stretch:
-                _thread.interrupt_main(signal.Signals(number))
 
 
 @dataclass
@@ -51,17 +25,9 @@ class _MainThread:
     """Signals reach the main thread only, so there is one of these."""
 
     deferring: bool = False
-    waiting: BaseException | None = None
-    stretch: object | None = None  # the interruptible stretch that is being run
+    waiting: BaseException | None = None  # arrived while deferring
+    let_through: bool = False  # inside an interruptible stretch
     raised: BaseException | None = None  # inside it
-    insister: _Insister = field(default_factory=_Insister)
-
-    def enter_stretch(self) -> None:
-        if not self.insister.is_alive():  # a forked child has no threads
-            self.insister = _Insister()
-            self.insister.start()
-        self.deferring, self.stretch, self.raised = False, object(), None
-        self.raise_waiting()
 
     def raise_waiting(self) -> None:
         error, self.waiting = self.waiting, None
@@ -72,25 +38,15 @@ class _MainThread:
 _main = _MainThread()
 
 
-def interrupt(error: BaseException, number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
+def interrupt(error: BaseException) -> None:
     """Raise ``error`` now, or where interrupts are deferred as soon as they are not; for signal handlers."""
     if _main.deferring and _main.waiting is None:
         _main.waiting = error
         return
     _main.waiting = None
-    if _main.stretch is not None:
+    if _main.let_through:
         _main.raised = error
-        _main.insister.told.put((number, _main.stretch))
-        if _in_the_middle(frame):
-            return  # and come back in a moment
     raise error
-
-
-def _in_the_middle(frame: FrameType | None) -> bool:
-    """Whether JAX is just compiling (a process that was interrupted there crashes when it exits) or collecting."""
-    while frame is not None and frame.f_code.co_name not in _WAIT_FOR:
-        frame = frame.f_back
-    return frame is not None
 
 
 @contextmanager
@@ -124,16 +80,17 @@ def interruptible() -> Iterator[None]:
         yield
         return
     try:
-        _main.enter_stretch()
+        _main.deferring, _main.let_through, _main.raised = False, True, None
+        _main.raise_waiting()
         yield
     finally:
-        _main.deferring, _main.stretch = True, None
+        _main.deferring, _main.let_through = True, False
     if _main.raised is not None:  # and dropped
         raise _main.raised
 
 
-def _handle(number: int, frame: FrameType | None) -> None:
-    interrupt(KeyboardInterrupt(), number, frame)
+def _handle(_number: int, _frame: FrameType | None) -> None:
+    interrupt(KeyboardInterrupt())
 
 
 class OneLine:

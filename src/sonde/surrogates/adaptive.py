@@ -46,7 +46,7 @@ class Schedule(NamedTuple):
 
 # Of L-BFGS each step sees all rows; "auto" is a short run of Adam where there are more than ``ALL_ROWS`` of them
 SCHEDULES = {
-    "lbfgs": Schedule(90, 20), "auto": Schedule(300, 60, 4.0, 1.0), "adam": Schedule(2000, 600),
+    "lbfgs": Schedule(90, 20), "auto": Schedule(300, 50, 4.0, 1.0), "adam": Schedule(2000, 600),
     "sgd": Schedule(2000, 600),
 }  # fmt: skip
 ALL_ROWS = 1024

@@ -1,10 +1,10 @@
 """Fits along a growing history: a pure function of the data, with warm starts.
 
 Hyperparameters are fitted at checkpoints, the first 8, 10, 12, 14, 16, 20, ... values, each from where the one of half
-its size ended, or that of 128 values beyond 256; between checkpoints a short climb from the last one follows the data.
-So a process that opens a study sees the same hyperparameters as the one that ran it, at the cost of the fits to n, 128,
-64, 32, ... values, and a long-running one pays for a full fit only when the history has grown by a quarter (by an
-eighth, beyond 256).
+its size ended, or beyond 256 from that of 128 values (64, where few are fitted to); between checkpoints a short climb
+from the last one follows the data. So a process that opens a study sees the same hyperparameters as the one that ran
+it, at the cost of the fits to n, 128, 64, 32, ... values, and a long-running one pays for a full fit only when the
+history has grown by a quarter (by an eighth, beyond 256).
 
 What the model is made of, the output scale, whether the mean is quadratic and whether numbers are warped (see
 ``features``), is chosen at checkpoints too, by evidence: at each of them while there are few values, at every second
@@ -122,7 +122,8 @@ class Chain:
 
     def _compared(self, features: Features, data: Data) -> Fit:
         """Return the best fit of all forms, each from where the best one to half the data ended."""
-        before = checkpoint(min(len(data.values) // 2, COMPARED))
+        half = len(data.values) // 2
+        before = checkpoint(min(half, COMPARED, half if half <= COMPARED else self.fitted // 2))
         start = self._at(features, data, before) if before else None
         score, plain = self._afresh(features, data, start.plain if start else None)
         return self._warped(data, score, plain, start)

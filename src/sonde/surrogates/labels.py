@@ -30,9 +30,9 @@ from sonde.surrogates.table import BLOCK, Table, held_out
 Array = NDArray[np.float64]
 
 ALPHAS = (0.1, 1.0, 10.0)  # prior precisions of the weights; the evidence chooses
-FEW_ROWS = 2048  # the prior precision is chosen, and probabilities are calibrated, on at most so many
+FEW_ROWS = 1024  # the prior precision is chosen, and probabilities are calibrated, on at most so many
 KEPT_BLOCKS = 64  # blocks of basis functions that are not computed again in each iteration
-ITERATIONS, CLOSE = 30, 1e-8
+ITERATIONS, CLOSE, NEAR = 30, 1e-8, 1e-4  # the last: where it starts near the top, and rows are many
 SPREADS = np.array([1.0, 1.0, 2.0])  # prior deviations of the log slope, the offset and the log narrowing
 
 
@@ -71,7 +71,7 @@ class LabelBasis:
     """Learns beliefs about the latent, positive where things work."""
 
     link: Link = LINKS["noisy"]
-    basis: AdaptiveBasis = field(default_factory=lambda: AdaptiveBasis(Recipe(loss="logistic", members=2, effort=0.4)))
+    basis: AdaptiveBasis = field(default_factory=lambda: AdaptiveBasis(Recipe(loss="logistic", members=3, effort=0.4)))
     _known: dict[int, Learned] = field(default_factory=dict)
 
     def learn(self, x: Array, labels: Array, count: int) -> tuple[LinearPosterior, Link]:
@@ -160,11 +160,11 @@ def _most_evident(network: Network, k: int, table: Table) -> Laplace:
 
 def approximate(columns: Columns, prior: Laplace, *, start: Array | None = None) -> tuple[Laplace, float]:
     """Return the normal approximation of the weights given labels, and the logarithm of the evidence, by Newton."""
-    weights = prior.mean if start is None else start
+    weights, close = (prior.mean, CLOSE) if start is None else (start, NEAR)
     value, slope, curvature = _objective(columns, prior, weights)
     for _ in range(ITERATIONS):
         step = np.linalg.solve(curvature, slope)
-        if step @ slope < CLOSE:
+        if step @ slope < close:
             break
         length = 1.0
         while True:  # the objective is convex, so some step downhill succeeds

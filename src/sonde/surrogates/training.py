@@ -33,7 +33,7 @@ ASTRAY = 10.0  # times the loss of answering zero: a network worse than that has
 DECAY = 1e-4  # of the weights, a step times the learning rate
 RATES = {"adam": 5e-3, "sgd": 2e-2}
 CLIPPED, MOMENTUM = 10.0, 0.9  # SGD: the largest norm of a gradient, and how much of the last step is kept
-MOMENTS = (0.9, 0.99)  # Adam: how much of the last moments is kept
+MOMENTS = (0.9, 0.999)  # Adam: how much of the last moments is kept
 
 
 def train(
