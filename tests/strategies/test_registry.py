@@ -73,7 +73,7 @@ def test_a_first_suggestion_needs_no_heavy_library() -> None:
         (GP(), "GP()"),
         (GP("ucb"), "GP(acquisition='ucb')"),
         (GP(batch="joint", search="bfgs"), "GP(batch='joint')"),
-        (DNGO("networks", networks=3), "DNGO(basis='networks', networks=3)"),
+        (DNGO("networks", networks=4), "DNGO(basis='networks', networks=4)"),
         (FOBO(kernel="rbf"), "FOBO(kernel='rbf')"),
         (IGO(adapt=None, sample_size=8), "IGO(adapt=None, sample_size=8)"),
         (resolve_strategy("sobol"), "Sobol()"),

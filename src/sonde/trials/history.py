@@ -193,19 +193,18 @@ class History:
     @property
     def noise_found(self) -> bool:
         """Whether a configuration was tried again and had another value; each result is compared once."""
-        new = self.arrivals[self._compared :].tolist()
+        new = self.arrivals[self._compared :]
         self._compared += len(new)
         if not self._noise_found:
-            self._noise_found = any(self._differs(number) for number in new)
+            new = new[~np.isnan(self.values[new])]  # a failure has no value to compare
+            rows, values = self._rows.view[new].astype("<f8"), self.values[new].tolist()
+            self._noise_found = any(self._differs(row, value) for row, value in zip(rows, values, strict=True))
         return self._noise_found
 
-    def _differs(self, number: int) -> bool:
-        """Whether the value of a trial is another one than that of the first of its configuration."""
-        value = float(self.values[number])
-        if math.isnan(value):  # it failed
-            return False
-        row = blake2b(self._rows.view[number].astype("<f8").tobytes(), digest_size=16).digest()
-        return not math.isclose(self._first_values.setdefault(row, value), value, rel_tol=ROUNDING)
+    def _differs(self, row: Array, value: float) -> bool:
+        """Whether a value is another one than the first of its configuration."""
+        first = self._first_values.setdefault(blake2b(row.tobytes(), digest_size=16).digest(), value)
+        return first != value and not math.isclose(first, value, rel_tol=ROUNDING)
 
     @cached_property
     def completed(self) -> Points:

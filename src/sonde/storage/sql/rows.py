@@ -15,7 +15,7 @@ _NUMBER = (float, int, type(None))
 
 def to_changes(revision: int, rows: Any) -> Changes:
     """Return the changes of rows of ``SELECT_CHANGED``; constraints are the last column."""
-    return Changes(revision, [(*_checked(row)[:-1], _levels(row)) for row in rows])
+    return Changes(revision, [(*(row if _sound(*row[:6]) else _checked(row))[:-1], _levels(row)) for row in rows])
 
 
 def outcome_columns(outcome: Outcome) -> dict[str, Any]:
@@ -39,6 +39,16 @@ def to_record(row: Any) -> TrialRecord:
 def attributes_text(attributes: Mapping[str, Any]) -> str | None:
     """Return attributes as they are stored."""
     return rules.attributes_json(attributes) if attributes else None
+
+
+def _sound(_number: int, state: Any, _revision: int, row: Any, value: Any, noise: Any) -> bool:
+    """Whether a row is as Sonde writes it: at a glance, for there may be a hundred thousand."""
+    return (
+        state in _STATES
+        and type(row) is bytes
+        and (value is None or type(value) is float)
+        and (noise is None or type(noise) is float)
+    )
 
 
 def _checked(row: Any) -> Any:
