@@ -87,7 +87,8 @@ def fill(folder: Path, count: int) -> tuple[str, float]:
     url = f"sqlite:///{folder}/large.db"
     study = sonde.Study(space, storage=url, name="large", seed=0)
     trials = [
-        {"params": {f"x{i}": (k * (i + 1)) % 997 / 997 for i in range(8)}, "value": float(k)} for k in range(count)
+        {"params": {f"x{i}": k * (i + 1) * 0.6180339887 % 1.0 for i in range(8)}, "value": float(k)}
+        for k in range(count)  # all different: a configuration that had two values would be noise, and need a model
     ]
     started = time.perf_counter()
     study.add_trials(trials)

@@ -171,8 +171,10 @@ class MemoryStorage(Storage):
         own.tickets = {token: ticket for token, ticket in own.tickets.items() if ticket.ends >= now}
         holder = own.holder
         busy = holder is not None and holder.name != asker.name and own.turn_ends >= now
-        waiting = {ticket.asker for ticket in own.tickets.values()} | {asker.name}
-        if busy or own.round.gathering(len(waiting), now) > 0:
+        waiting = list(dict.fromkeys([*(ticket.asker for ticket in own.tickets.values()), asker.name]))
+        warm = own.round.suggester if own.round.suggester in waiting else None
+        left = own.round.gathering(len(waiting), now) or own.round.left_to(warm, asker.name, now)
+        if busy or left > 0:
             own.tickets.update((ticket.token, ticket) for ticket in mine)
             self._changed.notify_all()
             named = (holder.name, holder.process) if busy and holder is not None else (None, "")
@@ -190,13 +192,13 @@ class MemoryStorage(Storage):
                 own, now = self._study(study), time.monotonic()
                 if own.waiting or any(token in own.numbers for token in tokens):
                     return
-                held = own.holder is not None and own.turn_ends >= now
-                next_one = next(iter(own.tickets), tokens[0]) in tokens
-                if not held and (next_one or now > own.round.ended + own.round.took + rules.GRACE):
-                    gathering = own.round.gathering(len({ticket.asker for ticket in own.tickets.values()}), now)
-                    if gathering == 0:
+                if own.holder is None or own.turn_ends < now:
+                    names = list(dict.fromkeys(ticket.asker for ticket in own.tickets.values()))
+                    next_one = rules.next_suggester(names, own.round)
+                    pause = own.round.gathering(len(names), now) or own.round.left_to(next_one, asker.name, now)
+                    if pause == 0:
                         return
-                    left = min(left, gathering)
+                    left = min(left, pause)
                 self._changed.wait(min(left, rules.GRACE))
 
     def renew_turn(self, study: str, asker: Asker) -> bool:
@@ -233,7 +235,7 @@ class MemoryStorage(Storage):
                 new = TrialRecord(len(own.trials), State.WAITING, row, created=self.now())
                 self._start(own, new, token, ticket.asker, ticket.lease)
                 names.add(ticket.asker)
-            own.round = Round(len(names), now, now - own.turn_began)
+            own.round = Round(len(names), now, now - own.turn_began, asker.name)
             self._changed.notify_all()
             return own.under(tokens)
 

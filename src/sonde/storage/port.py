@@ -27,8 +27,9 @@ Two asks therefore never see the same history with the same next number.
 the turn suggests for all tickets and for itself, and ``finish_ask`` gives the suggestions to those who have waited
 longest first: n askers that wait cost one suggestion of n points. Askers that were served together are likely to
 come back together: the next turn waits for as many as were served in the last one, at most as long as that one took, so
-that a quick asker does not go round while the others are on their way. A ticket that is not renewed (by ``begin_ask``
-with the same tokens) within the asker's ``turn`` is void.
+that a quick asker does not go round while the others are on their way. If the last suggester is among those who wait,
+it suggests again, because its model is warm; else it is the one who has waited longest. A ticket that is not renewed
+(by ``begin_ask`` with the same tokens) within the asker's ``turn`` is void.
 
 **Leases**: a running trial may have a lease, which ``heartbeat`` extends. In ``begin_ask`` every running trial
 whose lease has ended becomes lost, and its row is inserted again as a waiting trial; a trial that was itself such a

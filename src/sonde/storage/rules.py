@@ -19,7 +19,7 @@ from sonde.trials import Outcome, State, TrialKey, TrialRecord, failure
 from sonde.trials.attributes import plain_attributes
 
 ENDED_TWICE = failure("the worker ended, or vanished, twice while it ran this configuration; it is not offered again")
-GRACE = 0.25  # seconds in which a free turn is left to the one who has waited longest
+GRACE = 0.25  # seconds in which a free turn is left to the one who is next
 KEPT_STATES = 8  # of a study, the latest
 
 
@@ -34,17 +34,31 @@ class Ticket(NamedTuple):
 
 
 class Round(NamedTuple):
-    """The last turn that ended: how many askers it served, when it ended, how long it took."""
+    """The last turn that ended: how many askers it served, when it ended, how long it took, and whose it was."""
 
     served: int = 0
     ended: float = 0.0
     took: float = 0.0
+    suggester: str | None = None
 
     def gathering(self, waiting: int, now: float) -> float:
         """Return for how long the next turn waits for those served in the last one, if ``waiting`` are there."""
         if waiting >= self.served:
             return 0.0
         return min(max(0.0, self.ended + self.took - now), self.took)
+
+    def left_to(self, next_one: str | None, asker: str, now: float) -> float:
+        """Return for how long a free turn is left to the one who is next."""
+        if next_one in (None, asker):
+            return 0.0
+        left = self.ended + self.took + GRACE - now
+        return left if 0 < left <= self.took + GRACE else 0.0
+
+
+def next_suggester(waiting: Iterable[str], last: Round) -> str | None:
+    """Return who of those who wait, the oldest first, should suggest: the last suggester, whose model is warm."""
+    names = list(waiting)
+    return last.suggester if last.suggester in names else next(iter(names), None)
 
 
 def new_token() -> str:

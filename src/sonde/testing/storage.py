@@ -201,7 +201,8 @@ class StorageContract:
         again = drawn(1)
         assert not begin(storage, study, holder="one", tokens=again).granted
         assert begin(storage, study, holder="two", tokens=two).claimed
-        both = begin(storage, study, holder="two", tokens=drawn(1))
+        assert not begin(storage, study, holder="two", tokens=drawn(1)).granted  # the model of the first is warm
+        both = begin(storage, study, holder="one", tokens=again)
         assert (both.granted, len(both.serves)) == (True, 2)
 
     def test_nobody_waits_long_for_one_who_does_not_come_back(self, storage: Storage, study: str) -> None:

@@ -50,8 +50,10 @@ def _take_turn(
     busy = own.holder not in (None, asker.name) and own.turn_ends >= own.now
     if busy and own.turn_ends > own.now + 2 * asker.turn:  # a clock went wrong: cut down to its length
         connection.execute(sql.CUT_TURN, {"study": own.id, "ends": own.now + asker.turn})
-    gathering = own.round.gathering(len({ticket.asker for ticket in live} | {asker.name}), own.now)
-    if busy or gathering > 0:
+    waiting = list(dict.fromkeys([*(ticket.asker for ticket in live), asker.name]))
+    warm = own.round.suggester if own.round.suggester in waiting else None
+    left = own.round.gathering(len(waiting), own.now) or own.round.left_to(warm, asker.name, own.now)
+    if busy or left > 0:
         _leave_tickets(connection, own, mine, {ticket.token for ticket in tickets})
         return AskTurn(got, len(missing), holder=own.holder if busy else None, process=own.process if busy else "")
     spent = 0 if limit is None and all(ticket.limit is None for ticket in live) else _spent(connection, own)
@@ -75,7 +77,7 @@ def finish(
     steps.insert(connection, own, [_running(own, ticket, row) for ticket, row in served])
     if tickets:
         _drop_tickets(connection, own, [ticket.token for ticket, _ in served])
-    end_turn(connection, own, len({ticket.asker for ticket, _ in served}), own.now - own.turn_began)
+    end_turn(connection, own, len({ticket.asker for ticket, _ in served}), own.now - own.turn_began, asker.name)
     first = own.next_number - len(served)
     return [
         TrialRecord(number, State.RUNNING, row, worker=asker.name, created=own.stamp, started=own.stamp,
@@ -93,9 +95,11 @@ def withdraw(connection: sa.Connection, own: Locked, tokens: Sequence[str], aske
     steps.lose(connection, own, [each.number for each in got if each.state is State.RUNNING], given_back=True)
 
 
-def end_turn(connection: sa.Connection, own: Locked, served: int = 0, took: float = 0.0) -> None:
+def end_turn(
+    connection: sa.Connection, own: Locked, served: int = 0, took: float = 0.0, suggester: str | None = None
+) -> None:
     """End a turn that served so many askers, and write the next number down."""
-    ended = {"served": served, "now": own.now, "took": took, "next": own.next_number}
+    ended = {"served": served, "now": own.now, "took": took, "suggester": suggester, "next": own.next_number}
     connection.execute(sql.END_TURN, {"study": own.id, **ended})
 
 
@@ -105,14 +109,10 @@ def may_have_something(row: Any, asker: Asker, now: float) -> tuple[bool, float]
         return True, 0.0
     if row.holder not in (None, asker.name) and row.turn_ends is not None and row.turn_ends >= now:
         return False, row.turn_ends - now
-    last = rules.Round(row.round_served or 0, row.round_ended or 0.0, row.round_took or 0.0)
-    gathering = last.gathering(row.waiting, now)
-    if gathering > 0:
-        return False, gathering
-    left_to_the_oldest = last.ended + last.took + rules.GRACE - now
-    if row.oldest in (None, asker.name) or not 0 < left_to_the_oldest <= last.took + rules.GRACE:
-        return True, 0.0
-    return False, left_to_the_oldest
+    last = steps.last_round(row)
+    next_one = last.suggester if row.suggester_waits else row.oldest
+    pause = last.gathering(row.waiting, now) or last.left_to(next_one, asker.name, now)
+    return pause == 0, pause
 
 
 def _claim(connection: sa.Connection, own: Locked, claimed: dict[str, int], asker: Asker) -> list[TrialRecord]:

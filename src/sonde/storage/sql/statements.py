@@ -19,7 +19,7 @@ _RECORD = (*_CHANGED, trials.c.error, trials.c.worker, trials.c.created, trials.
            trials.c.retry_of, trials.c.attributes, trials.c.token)  # fmt: skip
 _LOCKED = (studies.c.id, studies.c.name, studies.c.revision, studies.c.next_number, studies.c.holder, studies.c.process,
            studies.c.turn_began, studies.c.turn_ends, studies.c.round_served, studies.c.round_ended,
-           studies.c.round_took)  # fmt: skip
+           studies.c.round_took, studies.c.round_suggester)  # fmt: skip
 
 _study = studies.c.id == sa.bindparam("study")
 _uuid = studies.c.uuid == sa.bindparam("key")
@@ -81,7 +81,8 @@ END_TURN = (
     sa.update(studies)
     .where(_study)
     .values(holder=None, process=None, round_served=sa.bindparam("served"), round_ended=sa.bindparam("now"),
-            round_took=sa.bindparam("took"), next_number=sa.bindparam("next"))
+            round_took=sa.bindparam("took"), round_suggester=sa.bindparam("suggester"),
+            next_number=sa.bindparam("next"))
 )  # fmt: skip
 CUT_TURN = sa.update(studies).where(_study).values(turn_ends=sa.bindparam("ends"))
 RENEW_TURN = (
@@ -113,6 +114,9 @@ SELECT_WAIT = sa.select(  # what those who wait look at
     studies.c.round_served,
     studies.c.round_ended,
     studies.c.round_took,
+    studies.c.round_suggester,
+    sa.exists().where(tickets.c.study_id == studies.c.id, tickets.c.asker == studies.c.round_suggester)
+    .label("suggester_waits"),
     sa.select(tickets.c.asker).where(tickets.c.study_id == studies.c.id).order_by(tickets.c.place).limit(1)
     .scalar_subquery().label("oldest"),
     sa.select(sa.func.count(sa.distinct(tickets.c.asker))).where(tickets.c.study_id == studies.c.id)

@@ -46,8 +46,13 @@ def lock(connection: sa.Connection, database: Database, study: str) -> Locked:
     return Locked(
         row.id, row.name, row.revision, row.next_number, now, time.time() if database.sqlite else now, row.holder,
         row.process or "", row.turn_began or now, row.turn_ends or 0.0,
-        Round(row.round_served or 0, row.round_ended or 0.0, row.round_took or 0.0), bool(row.anybody_waits),
+        last_round(row), bool(row.anybody_waits),
     )  # fmt: skip
+
+
+def last_round(row: Any) -> Round:
+    """Return the last turn that ended."""
+    return Round(row.round_served or 0, row.round_ended or 0.0, row.round_took or 0.0, row.round_suggester)
 
 
 def revision(connection: sa.Connection, study: str) -> tuple[int, int]:

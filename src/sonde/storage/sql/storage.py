@@ -120,9 +120,14 @@ class SqlStorage(Storage):
         self, study: str, tokens: Sequence[str], asker: Asker, *, since: int = 0, limit: int | None = None
     ) -> AskTurn:
         """Expire, claim, take the turn or tickets."""
-        return self._write(
-            study, lambda connection, own: asking.begin(connection, own, tokens, asker, since, limit), durable=False
-        )
+
+        def work(connection: sa.Connection, own: Locked) -> AskTurn:
+            turn = asking.begin(connection, own, tokens, asker, since, limit)
+            if turn.missing and not turn.granted and turn.holder is None:  # one more waits: the next one may begin
+                waiting.tell_waiters(connection, self._database, study)
+            return turn
+
+        return self._write(study, work, durable=False)
 
     def wait(self, study: str, tokens: Sequence[str], asker: Asker, seconds: float) -> None:
         """Wait for a turn."""

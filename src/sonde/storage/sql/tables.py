@@ -28,7 +28,8 @@ studies = sa.Table(
     sa.Column("turn_began", sa.Double),
     sa.Column("round_served", sa.Integer),  # the last turn: how many askers it served,
     sa.Column("round_ended", sa.Double),  # when it ended,
-    sa.Column("round_took", sa.Double),  # and how long it took
+    sa.Column("round_took", sa.Double),  # how long it took,
+    sa.Column("round_suggester", sa.Text),  # and whose it was
     sa.Index("studies_by_uuid", "uuid", unique=True),
 )
 

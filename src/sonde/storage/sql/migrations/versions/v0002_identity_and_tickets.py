@@ -20,6 +20,7 @@ def upgrade() -> None:
         sa.Column("round_served", sa.Integer),
         sa.Column("round_ended", sa.Double),
         sa.Column("round_took", sa.Double),
+        sa.Column("round_suggester", sa.Text),
     ):
         op.add_column("studies", column)
     studies = sa.table("studies", sa.column("id"), sa.column("uuid"))
