@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import gc
 import pickle
 import sqlite3
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
@@ -170,3 +172,12 @@ def test_many_processes_create_one_database(database_url: str) -> None:
     ]
     errors = [child.communicate()[1] for child in children]
     assert [child.returncode for child in children] == [0] * 8, errors
+
+
+def test_a_storage_that_nobody_holds_is_gone(sqlite_url: str) -> None:
+    """Else whoever opens a thousand studies in one process keeps a thousand engines."""
+    storage = open_storage(sqlite_url)
+    alive = weakref.ref(storage._database)  # type: ignore[attr-defined]
+    del storage
+    gc.collect()
+    assert alive() is None

@@ -134,7 +134,7 @@ class Database:
                     f"the folder {str(folder)!r} for the database {path!r} does not exist; create it first"
                 )
         engine = sa.create_engine(self._url, connect_args={"timeout": PATIENCE}, pool_size=2, max_overflow=8)
-        sa.event.listen(engine, "do_connect", lambda *_: self._check_file())  # else SQLite would make a new, empty one
+        sa.event.listen(engine, "do_connect", _checking(self))
         sa.event.listen(engine, "connect", _prepare_sqlite)
         return _with_write_modes(engine)
 
@@ -212,6 +212,21 @@ class Database:
     def _reason(self, error: DBAPIError) -> str:
         said = str(error.orig).strip()
         return urls.scrubbed(said.splitlines()[0] if said else type(error.orig).__name__, self._url)
+
+
+def _checking(database: Database) -> Callable[..., None]:
+    """Return what is to be done before connecting: else SQLite would make a new, empty file where ours was deleted.
+
+    It must not keep the database alive, whose end disposes of the engine that calls this.
+    """
+    check = weakref.WeakMethod(database._check_file)
+
+    def before(*_: Any) -> None:
+        alive = check()
+        if alive is not None:
+            alive()
+
+    return before
 
 
 def _newer(version: str) -> bool:
