@@ -39,7 +39,7 @@ def test_in_memory_every_study_has_a_name_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", ["", "  ", "\0", "a\ud800", 3, "n" * 501])
 def test_a_name_that_cannot_be_stored_is_refused(name: Any, sqlite_url: str) -> None:
-    with pytest.raises(OptionError, match="^name "):
+    with pytest.raises(OptionError, match=r"^name "):
         sonde.Study(SPACE, storage=sqlite_url, name=name)
 
 
