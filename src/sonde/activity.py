@@ -28,8 +28,8 @@ def watching(show: Callable[[str], None]) -> Iterator[None]:
 def doing(what: str) -> Iterator[None]:
     """Say what is done inside; afterwards, what was done around it."""
     before = _current.get()
-    _say(what)
     try:
+        _say(what)
         yield
     finally:
         _say(before)

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import sonde
-from sonde.activity import doing
+from sonde.activity import doing, watching
 from sonde.strategies.sobol import Sobol
 from sonde.study.progress import Bar, Lines
 from sonde.study.saying import counted
@@ -137,3 +137,18 @@ def test_a_finished_study_has_nothing_to_do(capsys: pytest.CaptureFixture[str], 
 
     run(6)
     assert run(3).startswith("mine: 6 trials, 3 asked for: nothing to do, best ")
+
+
+def test_what_was_being_done_is_forgotten_when_a_watcher_raises() -> None:
+    """An interrupt may be raised there."""
+
+    def interrupt(what: str) -> None:
+        if what:
+            raise KeyboardInterrupt
+
+    with watching(interrupt), pytest.raises(KeyboardInterrupt), doing("fitting"):
+        pass
+    said: list[str] = []
+    with watching(said.append), doing("suggesting"):
+        pass
+    assert said == ["suggesting", ""]
