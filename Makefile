@@ -26,7 +26,7 @@ format: $(VENV)/test.stamp
 bench: $(VENV)/bench.stamp  ## storage and start-up times beside Optuna's; minutes
 	$(BIN)/python -m benchmarks.foundation
 
-soak: $(VENV)/test.stamp  ## 20,000 tells with random kills, 1,000 studies, 500 trials of auto; some minutes
+soak: $(VENV)/test.stamp  ## 20,000 tells with random kills, 1,000 studies, 500 trials of auto; ten minutes
 	$(BIN)/python -m benchmarks.soak
 
 clean:

@@ -1,7 +1,7 @@
 """A long run with random kills: what was told is there, once; memory and handles do not grow.
 
 20,000 tells over 8 processes on one SQLite file, one of them killed (SIGKILL) every second or so; 1,000 studies
-opened and closed in one process; 500 trials of ``auto`` in one process. ``make soak`` takes some minutes,
+opened and closed in one process; 500 trials of ``auto`` in one process. ``make soak`` takes ten minutes,
 ``python -m benchmarks.soak --short`` one. It ends with an error if anything told is missing, doubled or changed.
 """
 
