@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sonde.sampling import Key
 from sonde.space import Space
+from sonde.space.choices import same
 from sonde.trials import History
-
-_ANY = object()
 
 
 class Model(Protocol):
@@ -39,7 +36,7 @@ class Strategy(ABC):
     """
 
     name: str
-    _given: dict[str, Any]
+    _given: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
 
     @abstractmethod
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
@@ -52,33 +49,23 @@ class Strategy(ABC):
     def explain(self, space: Space, history: History) -> str:
         """Say in a sentence what this strategy does here, and why."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "__init__" in vars(cls):
-            setattr(cls, "__init__", _remembered(cls.__init__))  # noqa: B010
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Remember what the user gave, for ``repr``."""
+        self = super().__new__(cls)
+        self._given = (args, options)
+        return self
 
     def __repr__(self) -> str:
-        given: dict[str, Any] = vars(self).get("_given", {})
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        parameters = inspect.signature(type(self)).parameters
+        args, options = self._given
+        given = dict(zip(parameters, args, strict=False)) | options
+        shown = [
+            f"{name}={value!r}"
+            for name, value in given.items()
+            if name not in parameters or not same(value, parameters[name].default)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def model(self, space: Space, history: History) -> Model | None:
         """Return what is believed after a history with a completed trial; None where the strategy has no model."""
         return None
-
-
-def _remembered(init: Callable[..., None]) -> Callable[..., None]:
-    """Return a constructor that keeps the options that are not the default ones: ``GP(acquisition='ucb')``."""
-    signature = inspect.signature(init)
-
-    @wraps(init)
-    def remembering(self: Strategy, *args: Any, **options: Any) -> None:
-        init(self, *args, **options)
-        given = dict(list(signature.bind(self, *args, **options).arguments.items())[1:])
-        for known in signature.parameters.values():
-            if known.kind is known.VAR_KEYWORD:
-                given |= given.pop(known.name, {})
-        defaults = {known.name: known.default for known in signature.parameters.values()}
-        # The outermost constructor is the last to come here: it is the one that the user called.
-        self._given = {name: value for name, value in given.items() if value is not defaults.get(name, _ANY)}
-
-    return remembering

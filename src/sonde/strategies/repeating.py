@@ -25,12 +25,12 @@ def most_promising(
     done = done[history.violations[done] <= 0]
     marks = [row.tobytes() for row in rows]
     results, sums = _counted(history, done)
-    under_way = _counted(history, history.pending.numbers)[0]
+    pending = _counted(history, history.pending.numbers)[0]
     known = np.array([results[mark] for mark in marks], dtype=float)
     if not known.any():
         return rows[int(rng.integers(len(rows)))]
     means = np.array([sums.get(mark, 0.0) for mark in marks]) / np.maximum(known, 1)
-    tries = known + np.array([under_way[mark] + taken.get(mark, 0) for mark in marks])
+    tries = known + np.array([pending[mark] + taken.get(mark, 0) for mark in marks])
     share = np.sqrt(2 * np.log(max(tries.sum(), 2)) / np.maximum(tries, 1))
     with np.errstate(over="ignore", invalid="ignore"):  # of huge numbers
         bounds = means - _deviation(history) * share

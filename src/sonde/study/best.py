@@ -1,4 +1,4 @@
-"""The best configuration, by what the model believes of it where values are noisy: the lowest value seen is then luck.
+"""The best configuration: where values are noisy, by the posterior mean, because the lowest value seen is then chance.
 
 A value is g + h + e: the model's function, what it cannot explain, and noise. The model takes h and e for one; where
 the noise was told, or repetitions show it, h is the rest, and the mean of the results of a configuration says

@@ -123,7 +123,7 @@ class Chain:
     def _compared(self, features: Features, data: Data) -> Fit:
         """Return the best fit of all forms, each from where the best one to half the data ended."""
         half = len(data.values) // 2
-        before = checkpoint(min(half, COMPARED, half if half <= COMPARED else self.fitted // 2))
+        before = checkpoint(half if half <= COMPARED else min(COMPARED, self.fitted // 2))
         start = self._at(features, data, before) if before else None
         score, plain = self._afresh(features, data, start.plain if start else None)
         return self._warped(data, score, plain, start)

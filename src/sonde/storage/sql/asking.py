@@ -1,7 +1,7 @@
 """Who suggests next, and for whom: the transactions of an ask.
 
 An asker that finds the turn taken leaves tickets, one for each trial it wants; whoever has the turn suggests for all of
-them. So who does the work does not matter, and nobody waits for more than the suggestion under way and the next one.
+them. So who does the work does not matter, and nobody waits for more than the present suggestion and the next one.
 """
 
 from __future__ import annotations
