@@ -20,7 +20,7 @@ from sonde.errors import OptionError, StorageError
 from sonde.storage import MemoryStorage, open_storage
 from sonde.storage.sql.database import SCHEMA_VERSION
 from sonde.storage.sql.tables import metadata
-from sonde.testing.storage import HEADER
+from sonde.testing.storage_calls import HEADER
 
 
 def engine_of(url: str) -> sa.Engine:
@@ -140,7 +140,7 @@ def test_a_storage_can_be_sent_to_another_process(database_url: str) -> None:
 FORK = """
 import os, sys
 from sonde.storage import open_storage
-from sonde.testing.storage import HEADER, ROW, ask
+from sonde.testing.storage_calls import HEADER, ROW, ask
 
 storage = open_storage(sys.argv[1])
 key = storage.create_study(HEADER).key

@@ -13,7 +13,7 @@ from tests.storage.proxy import Proxy
 import sonde
 from sonde.errors import StorageError, StudyNotFound
 from sonde.storage import open_storage
-from sonde.testing.storage import DONE, HEADER, ROW, ask, keys, states, tell
+from sonde.testing.storage_calls import DONE, HEADER, ROW, ask, keys, states, tell
 
 SPACE = sonde.Space(x=sonde.Float(0, 1))
 

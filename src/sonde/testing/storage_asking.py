@@ -1,0 +1,251 @@
+"""The contract of asking: the queue, the turn to suggest, those who wait, and leases."""
+
+from __future__ import annotations
+
+import struct
+import threading
+import time
+
+import pytest
+
+from sonde.errors import (
+    IllegalTransition,
+)
+from sonde.storage import Asker, Storage
+from sonde.testing.storage_calls import DONE, FULL, ROW, ask, begin, drawn, finish, keys, states, tell
+from sonde.trials import State, failure
+
+
+class AskingContract:
+    """The part of ``StorageContract`` about asking."""
+
+    # asking
+
+    def test_numbers_are_dense(self, storage: Storage, study: str) -> None:
+        assert ask(storage, study, 3) == [0, 1, 2]
+        assert storage.enqueue(study, [ROW, ROW], {}) == [3, 4]
+        assert storage.add(study, [(ROW, DONE, {})]) == [5]
+        assert ask(storage, study, 3) == [3, 4, 6]
+
+    def test_a_claimed_trial_is_running_and_known_by_its_holder(self, storage: Storage, study: str) -> None:
+        number = ask(storage, study, holder="somebody")[0]
+        record = storage.record(study, number)
+        assert (record.state, record.worker, record.row, record.outcome) == (State.RUNNING, "somebody", ROW, None)
+        assert record.started is not None
+        assert abs(record.started - storage.now()) < 5
+
+    def test_the_queue_is_served_in_order_and_keeps_attributes(self, storage: Storage, study: str) -> None:
+        rows = [struct.pack("<2d", 0.0, float(i)) for i in range(3)]
+        storage.enqueue(study, rows, {"why": "mine"})
+        claimed = begin(storage, study, 2).claimed
+        assert [record.row for record in claimed] == rows[:2]
+        assert claimed[0].attributes == {"why": "mine"}
+        assert states(storage, study) == [State.RUNNING, State.RUNNING, State.WAITING]
+
+    def test_those_who_wait_are_served_together_the_oldest_first(self, storage: Storage, study: str) -> None:
+        one, two, three = drawn(1), drawn(2), drawn(1)
+        assert begin(storage, study, holder="one", tokens=one).granted
+        assert not begin(storage, study, holder="two", tokens=two).granted
+        assert not begin(storage, study, holder="three", tokens=three, lease=60.0).granted
+        storage.end_turn(study, "one")
+        turn = begin(storage, study, holder="one", tokens=one)
+        assert (turn.granted, turn.missing, list(turn.serves)) == (True, 1, [*two, *three, *one])
+        rows = [struct.pack("<2d", 0.0, float(i)) for i in range(3)]  # one too few: who came last goes without
+        assert storage.finish_ask(study, turn, rows, one, Asker("one", 10.0, None)) == []
+        got = begin(storage, study, holder="two", tokens=two)
+        assert (got.missing, [record.row for record in got.claimed]) == (0, rows[:2])
+        assert [(record.worker, record.token) for record in got.claimed] == [("two", token) for token in two]
+        assert [record.row for record in begin(storage, study, holder="three", tokens=three).claimed] == rows[2:]
+        assert len(states(storage, study)) == 3
+
+    def test_a_quick_asker_lets_the_others_come_back_first(self, storage: Storage, study: str) -> None:
+        one, two = drawn(1), drawn(1)
+        first = begin(storage, study, holder="one", tokens=one)
+        assert not begin(storage, study, holder="two", tokens=two).granted
+        storage.end_turn(study, "one")
+        first = begin(storage, study, holder="one", tokens=one)
+        time.sleep(0.3)  # the suggestion
+        storage.finish_ask(study, first, [ROW, ROW], one, Asker("one", 10.0, None))
+        again = drawn(1)
+        assert not begin(storage, study, holder="one", tokens=again).granted
+        assert begin(storage, study, holder="two", tokens=two).claimed
+        assert not begin(storage, study, holder="two", tokens=drawn(1)).granted  # the model of the first is warm
+        both = begin(storage, study, holder="one", tokens=again)
+        assert (both.granted, len(both.serves)) == (True, 2)
+
+    def test_nobody_waits_long_for_one_who_does_not_come_back(self, storage: Storage, study: str) -> None:
+        one, two = drawn(1), drawn(1)
+        begin(storage, study, holder="one", tokens=one)
+        begin(storage, study, holder="two", tokens=two)
+        storage.end_turn(study, "one")
+        turn = begin(storage, study, holder="one", tokens=one)
+        time.sleep(0.1)
+        storage.finish_ask(study, turn, [ROW, ROW], one, Asker("one", 10.0, None))
+        mine, me = drawn(1), Asker("one", 10.0, None)
+        started = time.monotonic()
+        while not storage.begin_ask(study, mine, me).granted:
+            storage.wait(study, mine, me, 5.0)
+            assert time.monotonic() - started < 5
+
+    def test_who_waits_is_woken_when_served(self, storage: Storage, study: str) -> None:
+        one, two = drawn(1), drawn(1)
+        begin(storage, study, holder="one", tokens=one)
+        begin(storage, study, holder="two", tokens=two)
+        revision = storage.changes(study, 0).revision
+        storage.wait(study, two, Asker("two", 10.0, None), 0.05)
+        assert storage.changes(study, 0).revision == revision  # waiting only reads
+        done = threading.Event()
+
+        def wait() -> None:
+            while not storage.begin_ask(study, two, Asker("two", 10.0, None)).claimed:
+                storage.wait(study, two, Asker("two", 10.0, None), 30.0)
+            done.set()
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        storage.end_turn(study, "one")
+        turn = begin(storage, study, holder="three", tokens=one)
+        if turn.granted:  # else the one who waits was quicker
+            storage.finish_ask(study, turn, [ROW] * len(turn.serves), one, Asker("three", 10.0, None))
+        else:
+            finish(storage, study, [ROW], holder="two")
+            storage.enqueue(study, [ROW], {})
+        assert done.wait(20)
+        thread.join()
+
+    def test_an_ask_that_breaks_off_leaves_nothing(self, storage: Storage, study: str) -> None:
+        tokens, me = drawn(2), Asker("me", 10.0, 60.0)
+        storage.enqueue(study, [ROW], {})
+        assert storage.begin_ask(study, tokens, me).granted
+        storage.withdraw(study, tokens, me)
+        storage.withdraw(study, tokens, me)
+        assert states(storage, study) == [State.LOST, State.WAITING]
+        turn = begin(storage, study, 2, holder="other")
+        assert (len(turn.claimed), turn.granted, len(turn.serves)) == (1, True, 1)
+
+    def test_a_ticket_that_nobody_renews_is_void(self, storage: Storage, study: str) -> None:
+        begin(storage, study, holder="one", turn=0.3)
+        begin(storage, study, holder="vanishes", turn=0.1)
+        time.sleep(0.5)
+        turn = begin(storage, study, holder="two")
+        assert (turn.granted, len(turn.serves)) == (True, 1)
+
+    def test_tickets_keep_to_the_limit_of_their_askers(self, storage: Storage, study: str) -> None:
+        begin(storage, study, holder="one")
+        two = drawn(3)
+        begin(storage, study, holder="two", tokens=two, limit=2)
+        storage.end_turn(study, "one")
+        turn = begin(storage, study, holder="three", limit=3)
+        assert (len(turn.serves), list(turn.serves[:2])) == (3, two[:2])
+
+    def test_one_holder_has_the_turn(self, storage: Storage, study: str) -> None:
+        assert begin(storage, study, holder="one").granted
+        second = begin(storage, study, holder="two")
+        assert (second.granted, second.holder, second.missing) == (False, "one", 1)
+        assert finish(storage, study, [ROW], holder="two") is None
+        assert begin(storage, study, holder="one").granted  # asking again is not stealing
+        assert finish(storage, study, [ROW], holder="one") is not None
+        assert begin(storage, study, holder="two").granted
+
+    def test_a_turn_ends_by_itself_unless_renewed(self, storage: Storage, study: str) -> None:
+        begin(storage, study, holder="one", turn=0.2)
+        assert storage.renew_turn(study, Asker("one", 10.0, None))
+        time.sleep(0.3)
+        assert not begin(storage, study, holder="two").granted
+        assert storage.renew_turn(study, Asker("one", 0.01, None))
+        time.sleep(0.1)
+        assert begin(storage, study, holder="two").granted
+        assert not storage.renew_turn(study, Asker("one", 10.0, None))
+        assert finish(storage, study, [ROW], holder="one") is None
+        assert states(storage, study) == []
+
+    def test_an_ended_turn_is_free(self, storage: Storage, study: str) -> None:
+        begin(storage, study, holder="one")
+        storage.end_turn(study, "nobody")
+        assert not begin(storage, study, holder="two").granted
+        storage.end_turn(study, "one")
+        assert begin(storage, study, holder="two").granted
+
+    def test_the_turn_tells_the_next_number_and_what_changed(self, storage: Storage, study: str) -> None:
+        ask(storage, study, 4)
+        seen = storage.changes(study, 0).revision
+        tell(storage, study, 2, DONE)
+        turn = begin(storage, study, since=seen)
+        assert turn.next_number == 4
+        assert turn.changes == storage.changes(study, seen)
+        assert [row[0] for row in storage.changes(study, seen).rows] == [2]
+
+    def test_an_ask_served_from_the_queue_leaves_the_turn(self, storage: Storage, study: str) -> None:
+        storage.enqueue(study, [ROW], {})
+        assert len(begin(storage, study, holder="one").claimed) == 1
+        assert begin(storage, study, holder="two").granted
+
+    def test_limit_counts_what_is_running_completed_or_failed(self, storage: Storage, study: str) -> None:
+        storage.add(study, [(ROW, DONE, {}), (ROW, failure("no"), {})])
+        ask(storage, study)
+        storage.enqueue(study, [ROW], {})
+        turn = begin(storage, study, 10, limit=5)
+        assert (len(turn.claimed), turn.missing) == (1, 1)
+        assert begin(storage, study, 10, limit=4).missing == 0
+        assert begin(storage, study, 10, limit=0).claimed == []
+
+    # leases
+
+    def test_an_ended_lease_loses_the_trial_and_offers_it_once_again(self, storage: Storage, study: str) -> None:
+        ask(storage, study, lease=0.05)
+        time.sleep(0.1)
+        again = begin(storage, study, lease=0.05).claimed
+        assert [(record.number, record.row, record.retry_of) for record in again] == [(1, ROW, 0)]
+        assert states(storage, study) == [State.LOST, State.RUNNING]
+        time.sleep(0.1)
+        turn = begin(storage, study)
+        assert (list(turn.claimed), turn.granted, turn.next_number) == ([], True, 2)
+        assert states(storage, study) == [State.LOST, State.FAILED]  # it has ended its worker twice
+        assert "twice" in str(storage.record(study, 1).outcome)
+        assert tell(storage, study, 1, DONE).outcome == DONE  # unless its result comes after all
+
+    def test_a_heartbeat_keeps_the_lease(self, storage: Storage, study: str) -> None:
+        ask(storage, study, 2, lease=0.2)
+        storage.heartbeat(study, [str(storage.record(study, 0).token)], 60.0)
+        time.sleep(0.3)
+        begin(storage, study)
+        assert states(storage, study) == [State.RUNNING, State.LOST, State.RUNNING]
+
+    def test_without_a_lease_a_trial_runs_forever(self, storage: Storage, study: str) -> None:
+        ask(storage, study)
+        storage.heartbeat(study, [str(storage.record(study, 0).token)], 0.0)
+        time.sleep(0.05)
+        assert begin(storage, study).claimed == []
+
+    def test_a_late_result_counts_and_cancels_the_waiting_retry(self, storage: Storage, study: str) -> None:
+        ask(storage, study, lease=60.0)
+        storage.release(study, keys(0))
+        assert states(storage, study) == [State.LOST, State.WAITING]
+        tell(storage, study, 0, DONE)
+        assert states(storage, study) == [State.COMPLETED, State.CANCELLED]
+
+    def test_a_late_result_leaves_a_running_retry_alone(self, storage: Storage, study: str) -> None:
+        ask(storage, study)
+        storage.release(study, keys(0))
+        ask(storage, study)
+        tell(storage, study, 0, DONE)
+        tell(storage, study, 1, FULL)
+        assert states(storage, study) == [State.COMPLETED, State.COMPLETED]
+
+    def test_release_leaves_finished_trials_alone(self, storage: Storage, study: str) -> None:
+        ask(storage, study, 2)
+        tell(storage, study, 0, DONE)
+        storage.release(study, keys(0, 1))
+        assert states(storage, study) == [State.COMPLETED, State.LOST, State.WAITING]
+
+    def test_cancel_all_or_none(self, storage: Storage, study: str) -> None:
+        ask(storage, study, 2)
+        storage.enqueue(study, [ROW], {})
+        tell(storage, study, 0, DONE)
+        with pytest.raises(IllegalTransition, match="trial 0 is completed"):
+            storage.cancel(study, keys(1, 0))
+        assert states(storage, study)[1] is State.RUNNING
+        storage.cancel(study, keys(1, 2))
+        assert states(storage, study)[1:] == [State.CANCELLED] * 2
+        with pytest.raises(IllegalTransition):
+            tell(storage, study, 1, DONE)

@@ -1,0 +1,58 @@
+"""Calls of a storage with usual settings, of which its contract suite is made."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from sonde.storage import Asker, AskTurn, Storage, StudyHeader
+from sonde.storage.rules import new_token
+from sonde.trials import Outcome, State, TrialKey, TrialRecord
+
+ROW = struct.pack("<2d", 0.25, 3.0)
+DONE = Outcome(State.COMPLETED, value=1.5)
+FULL = Outcome(State.COMPLETED, -1e300, 0.5, struct.pack("<2d", 1.0, float("nan")), ROW + ROW[:8], {"memory": -2.0})
+HEADER = StudyHeader("study", '{"any": "text"}', "minimize", 7, "sobol")
+
+
+def begin(
+    storage: Storage, study: str, count: int = 1, *, holder: str = "me", turn: float = 10.0,
+    lease: float | None = None, tokens: list[str] | None = None, **options: Any,
+) -> AskTurn:  # fmt: skip
+    """Begin an ask with usual settings."""
+    return storage.begin_ask(study, tokens or drawn(count), Asker(holder, turn, lease), **options)
+
+
+def finish(storage: Storage, study: str, rows: list[bytes], *, holder: str = "me", lease: float | None = None) -> Any:
+    """Finish an ask with usual settings, for the holder alone."""
+    tokens = drawn(len(rows))
+    return storage.finish_ask(study, AskTurn((), len(rows), True, tokens), rows, tokens, Asker(holder, 10.0, lease))
+
+
+def ask(storage: Storage, study: str, count: int = 1, *, holder: str = "me", lease: float | None = None) -> list[int]:
+    """Ask for trials and insert what is missing; return their numbers."""
+    turn = begin(storage, study, count, holder=holder, lease=lease)
+    inserted = finish(storage, study, [ROW] * turn.missing, holder=holder, lease=lease) if turn.missing else []
+    return [record.number for record in [*turn.claimed, *inserted]]
+
+
+def drawn(count: int) -> list[str]:
+    """Return new tokens."""
+    return [new_token() for _ in range(count)]
+
+
+def tell(
+    storage: Storage, study: str, number: int, outcome: Outcome, attributes: dict[str, Any] | None = None
+) -> TrialRecord:
+    """Tell a result by number."""
+    return storage.tell(study, TrialKey(number), outcome, attributes or {})
+
+
+def keys(*numbers: int) -> list[TrialKey]:
+    """Return trials by their numbers."""
+    return [TrialKey(number) for number in numbers]
+
+
+def states(storage: Storage, study: str) -> list[State]:
+    """Return the states of all trials."""
+    return [record.state for record in storage.records(study, 0)[1]]
