@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from tests.storage.proxy import Proxy
 
 import sonde
-from sonde.errors import StorageError, StudyNotFound
+from sonde.errors import OptionError, StorageError, StudyNotFound
 from sonde.storage import open_storage
 from sonde.testing.storage_calls import DONE, HEADER, ROW, ask, keys, states, tell
 
@@ -167,6 +168,18 @@ def test_a_deleted_file_is_noticed_before_a_result_is_said_to_be_stored(tmp_path
     moved.rename(path)
     assert study.tell(trial, 1.0).value == 1.0
     study.close()
+
+
+def test_a_trial_of_another_study_is_refused(database_url: str) -> None:
+    """It is not one that a crash has made the database forget, and its number means another trial here."""
+    one, two = (sonde.Study(SPACE, storage=database_url, name=name) for name in ("one", "two"))
+    trial, other = pickle.loads(pickle.dumps(one.ask())), two.ask()
+    with pytest.raises(OptionError, match="belongs to another study"):
+        two.tell(trial, 1.0)
+    assert [each.state for each in two.trials] == [other.state] == ["running"]
+    assert one.tell(trial, 1.0).value == 1.0
+    one.close()
+    two.close()
 
 
 def test_the_handle_of_a_deleted_study_writes_nowhere(database_url: str) -> None:

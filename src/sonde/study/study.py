@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
-from sonde.errors import NoResult, OptionError, SpaceExhausted, UnknownTrial
+from sonde.errors import NoResult, OptionError, SpaceExhausted
 from sonde.execution import Executor
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.storage import Asker, AskTurn, Storage, StudyHeader, open_storage
 from sonde.strategies import Strategy, resolve_strategy
-from sonde.study import asking, checks, export, predicting, telling
+from sonde.study import asking, checks, export, identity, predicting, telling
 from sonde.study.best import Best, best_value
 from sonde.study.giving_up import FAILURES
 from sonde.study.gradients import with_jac
@@ -29,7 +26,7 @@ from sonde.study.loop import run_loop
 from sonde.study.predicting import Diagnosis, Prediction
 from sonde.study.resuming import create_or_find
 from sonde.study.states import StoredStates
-from sonde.trials import Evaluation, History, Outcome, State, Trial, TrialKey, TrialRecord
+from sonde.trials import Evaluation, History, Outcome, State, Trial, TrialRecord
 from sonde.trials.reason import one_line
 from sonde.trials.trial import pack_row, to_trial
 
@@ -114,7 +111,7 @@ class Study:
         self._trials_revision = 0
         self._stopping = False
         self._become_an_asker()
-        _studies.add(self)
+        identity.renewed_in_children(self)
 
     def _become_an_asker(self) -> None:
         """Take a name of our own, with nothing in hand: when opened, and again in a forked child."""
@@ -143,6 +140,9 @@ class Study:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _shown(self, record: TrialRecord) -> Trial:
+        return to_trial(record, self.space, self._header.key)
 
     def __repr__(self) -> str:
         return f"<Study {self.name!r}: {self.direction}, {len(self.space)} parameters, {len(self.history)} trials>"
@@ -190,7 +190,7 @@ class Study:
             )  # fmt: skip
             if asker is None:
                 self._heartbeat.hold(record.token for record in records)
-            return [to_trial(record, self.space) for record in records]
+            return [self._shown(record) for record in records]
 
     def _suggest(self, turn: AskTurn) -> list[bytes]:
         if turn.changes is not None:
@@ -207,7 +207,7 @@ class Study:
 
     def cancel(self, trial: Trial | int) -> None:
         """Cancel a waiting or running trial."""
-        key = _key(trial)
+        key = identity.key_of(trial)
         self._heartbeat.drop(key.token)
         self.storage.cancel(self._header.key, [key])
 
@@ -239,26 +239,9 @@ class Study:
         return self._tell(trial, outcome, told)
 
     def _tell(self, trial: Trial | int, outcome: Outcome, attributes: Mapping[str, Any]) -> Trial:
-        key = _key(trial)
-        try:
-            record = self.storage.tell(self._header.key, key, outcome, attributes)
-        except UnknownTrial:
-            if not isinstance(trial, Trial) or trial.token is None:
-                raise
-            record = self._tell_forgotten(trial, outcome, attributes)
-        self._heartbeat.drop(key.token)
-        return to_trial(record, self.space)
-
-    def _tell_forgotten(self, trial: Trial, outcome: Outcome, attributes: Mapping[str, Any]) -> TrialRecord:
-        """Store the result of a trial whose ask was lost in a crash of the database as a trial of its own."""
-        row = pack_row(self.space.codec.row(trial.params))
-        record = self.storage.tell(self._header.key, _key(trial), outcome, attributes, row=row)
-        warnings.warn(
-            f"the database does not know trial {trial.number} of this process: it crashed after that trial was asked "
-            f"for. Its configuration and its result are stored as trial {record.number}",
-            stacklevel=4,
-        )
-        return record
+        record = identity.tell(self.storage, self._header.key, self.space, trial, outcome, attributes)
+        self._heartbeat.drop(identity.key_of(trial).token)
+        return self._shown(record)
 
     def add_trials(self, trials: Iterable[Mapping[str, Any]]) -> list[int]:
         """Add results from elsewhere, any number at once, all or none; return their numbers.
@@ -288,12 +271,12 @@ class Study:
         with self._lock:
             self._trials_revision, records = self.storage.records(self._header.key, self._trials_revision)
             for record in records:
-                self._trials[record.number : record.number + 1] = [to_trial(record, self.space)]
+                self._trials[record.number : record.number + 1] = [self._shown(record)]
             return list(self._trials)
 
     def trial(self, number: int) -> Trial:
         """Return one trial as it is now."""
-        return to_trial(self.storage.record(self._header.key, _number(number)), self.space)
+        return self._shown(self.storage.record(self._header.key, identity.number_of(number)))
 
     def best(self, by: str | None = None) -> Trial:
         """Return the best completed trial that meets its measured constraints.
@@ -434,37 +417,7 @@ class Study:
 
     def release(self, trials: Trial | int | Sequence[Trial | int]) -> None:
         """Give running trials, or one, back to the queue, for another process or a later run."""
-        keys = [_key(trial) for trial in (trials if isinstance(trials, Sequence) else [trials])]
+        keys = [identity.key_of(trial) for trial in (trials if isinstance(trials, Sequence) else [trials])]
         for key in keys:
             self._heartbeat.drop(key.token)
         self.storage.release(self._header.key, keys)
-
-
-_studies: weakref.WeakSet[Study] = weakref.WeakSet()
-
-
-def _renew_askers() -> None:
-    """In a forked child: its trials are its own, and its parent's are not."""
-    for study in list(_studies):
-        study._become_an_asker()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_askers)
-
-
-def _key(trial: Trial | int) -> TrialKey:
-    """Return which trial is meant: by its token where we have it, by its number where a person gave that."""
-    if isinstance(trial, Trial):
-        return TrialKey(trial.number, trial.token)
-    return TrialKey(_number(trial))
-
-
-def _number(trial: Trial | int) -> int:
-    if isinstance(trial, Trial):
-        return trial.number
-    if isinstance(trial, bool) or not isinstance(trial, int | np.integer):
-        raise OptionError(f"expected a Trial or its number, got {trial!r}")
-    if not 0 <= trial < 2**31:  # what a database can look for
-        raise UnknownTrial(f"there is no trial number {trial}; trials are numbered from 0")
-    return int(trial)

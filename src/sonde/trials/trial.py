@@ -78,6 +78,7 @@ class Trial(Mapping[str, Any]):
     mean: float | None = None  # of the value, as the model predicts it: of the best trial where values are noisy
     std: float | None = None
     token: str | None = field(default=None, repr=False)  # drawn when it was asked for: which trial this is
+    study: str | None = field(default=None, repr=False)  # the UUID of its study
 
     @property
     def duration(self) -> float | None:
@@ -127,7 +128,7 @@ def unpack_row(packed: bytes, number: int, size: int) -> Any:
     return np.frombuffer(packed, dtype="<f8")
 
 
-def to_trial(record: TrialRecord, space: Space) -> Trial:
+def to_trial(record: TrialRecord, space: Space, study: str | None = None) -> Trial:
     """Return the user's view of a record."""
     outcome = record.outcome or Outcome(record.state)
     return Trial(
@@ -148,6 +149,7 @@ def to_trial(record: TrialRecord, space: Space) -> Trial:
         attributes=dict(record.attributes),
         floats=space.floats,
         token=None if record.state is State.WAITING else record.token,  # it gets one of its own when it is asked for
+        study=study,
     )
 
 
