@@ -1,11 +1,53 @@
 from __future__ import annotations
 
+import os
+import re
+import runpy
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+
+# The core's tests run without JAX, those of the extra with it. A test is of the extra if its file imports JAX or the
+# kernels, or if it is marked.
+WITHOUT_JAX = Path(__file__).with_name("without_jax")
+OF_THE_EXTRA = re.compile(
+    r"^(?:import|from) (?:jax|equinox|lineax|optax|sonde\.kernels|tests\.kernels)\b", re.MULTILINE
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--jax", choices=["without", "only"], help="run the core's tests without JAX, or the others only")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "jax: needs the extra of that name")
+    if config.getoption("--jax") == "without":  # here, and in the processes that tests start
+        runpy.run_path(str(WITHOUT_JAX / "sitecustomize.py"))
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(WITHOUT_JAX), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    without = config.getoption("--jax") == "without" and collection_path.suffix == ".py"
+    return True if without and OF_THE_EXTRA.search(collection_path.read_text(encoding="utf-8")) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanted = config.getoption("--jax")
+    if wanted is None:
+        return
+    of_extra = {
+        path: bool(OF_THE_EXTRA.search(path.read_text(encoding="utf-8"))) for path in {item.path for item in items}
+    }
+    chosen = [
+        item
+        for item in items
+        if (of_extra[item.path] or item.get_closest_marker("jax") is not None) == (wanted == "only")
+    ]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
 
 
 @pytest.fixture(scope="session")

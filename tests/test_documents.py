@@ -60,6 +60,7 @@ def test_the_strategy_of_the_docs_climbs() -> None:
     assert study.explain().startswith("hill")
 
 
+@pytest.mark.jax
 def test_the_kernels_of_the_docs_run() -> None:
     namespace: dict[str, Any] = {}
     exec(blocks("docs/kernels.md")[0], namespace)
@@ -68,6 +69,7 @@ def test_the_kernels_of_the_docs_run() -> None:
     exec(blocks("docs/kernels.md")[1], namespace)
 
 
+@pytest.mark.jax
 def test_the_gaussian_process_of_the_docs_runs(capsys: pytest.CaptureFixture[str]) -> None:
     namespace: dict[str, Any] = {}
     exec(blocks("docs/gp.md")[0], namespace)
@@ -78,6 +80,7 @@ def test_the_gaussian_process_of_the_docs_runs(capsys: pytest.CaptureFixture[str
     assert study.best_value < 0.01
 
 
+@pytest.mark.jax
 def test_the_gradients_of_the_docs_come_out() -> None:
     namespace: dict[str, Any] = {}
     exec(blocks("docs/gradients.md")[0], namespace)
@@ -109,7 +112,13 @@ def test_links_of_the_readme_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(path, id=path.name, marks=[pytest.mark.jax] * ("import jax" in path.read_text()))
+        for path in EXAMPLES
+    ],
+)
 def test_examples_run(script: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(script), "2"]
     for _ in range(2):  # the second run resumes

@@ -32,6 +32,7 @@ def test_a_study_on_disk_that_exists_needs_no_migrations(sqlite_url: str) -> Non
     assert loaded_after(code) <= {"numpy", "loky", "sqlalchemy"}
 
 
+@pytest.mark.jax
 def test_every_public_name_is_there() -> None:
     assert {"Space", "Float", "Int", "Categorical", "Bool", "Study", "Trial", "Evaluation", "minimize", "maximize",
             "load", "delete", "autograd", "__version__"} <= set(dir(sonde))  # fmt: skip

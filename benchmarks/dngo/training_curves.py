@@ -1,13 +1,13 @@
 """How the networks learn, and how many results a refit can take.
 
     python -m benchmarks.dngo.training_curves                                            # minutes on one core
-    python -m benchmarks.dngo.training_curves --n 1024 131072 --rows 1000000 --out DIR
+    python -m benchmarks.dngo.training_curves --device gpu --rows 100000 1000000 --out DIR
 
-Curves: the loss over steps of squared errors (SGD, Adam) and of the evidence (Adam), five networks side by side, on n
-values of a function of ten variables; then the seconds of 1000 steps and the error of the regression on values that
-were not seen. Whole refits: ``AdaptiveBasis.learn`` on so many rows, as a new process would, and then a suggestion, the
-best of 4096 points after one more result. Kept to one core (``taskset -c 0``) seconds are of the processor, so that
-others do not count. Needs what Sonde needs only, and Matplotlib for the picture.
+Curves: the loss over steps of squared errors (SGD, Adam) and of the evidence (Adam), networks side by side, on n values
+of a function of ten variables; the seconds of 1000 steps, without compilation; and the error of the regression on
+values that were not seen. Whole refits: ``AdaptiveBasis.learn`` on so many rows, as a new process would, and then a
+suggestion, the best of 4096 points after one more result. Kept to one core (``taskset -c 0``) seconds are of the
+processor, so that others do not count. Needs what Sonde needs only, JAX for a GPU, and Matplotlib for the picture.
 """
 
 import argparse
@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 from benchmarks.latency.timing import clock
 from benchmarks.machine import describe_machine
 from sonde.acquisition.closed import log_expected_improvement
-from sonde.surrogates.adaptive import AdaptiveBasis, Recipe, Trained
+from sonde.strategies.threads import one_thread
+from sonde.surrogates.adaptive import AdaptiveBasis, Recipe, Trained, trainer
 from sonde.surrogates.chain import checkpoint
 from sonde.surrogates.linear import LinearPosterior
 from sonde.surrogates.network import Network
 from sonde.surrogates.table import Table
-from sonde.surrogates.training import RECORDED, train
+from sonde.surrogates.training import RECORDED
 
 Array = NDArray[np.float64]
 Row = dict[str, Any]
@@ -49,23 +50,25 @@ def data(n: int, seed: int) -> Table:
     return Table(x, y + NOISE * rng.standard_normal(n), np.zeros(n))
 
 
-def curve(n: int, loss: str, optimizer: str, steps: int) -> tuple[list[float], Row]:
+def curve(n: int, recipe: Recipe, steps: int) -> tuple[list[float], Row]:
     """Return the losses of each hundred steps, and what the networks are worth after them."""
-    recipe, table = Recipe(loss=loss, optimizer=optimizer), data(n, 0)
+    table = data(n, 0)
     network = Network.untrained(INPUTS, recipe.members, np.random.default_rng(0))
 
     def trained(count: int) -> tuple[Network, list[float]]:
         rows = [np.arange(n)] * recipe.members
         rng = np.random.default_rng(1)
-        return train(network, *table[:2], rows, steps=count, rng=rng, loss=loss, optimizer=optimizer)
+        train = trainer(recipe)
+        return train(network, *table[:2], rows, steps=count, rng=rng, loss=recipe.loss, optimizer=recipe.optimizer)
 
+    trained(RECORDED)
     started = clock()
     network, losses = trained(steps)
     taken = clock() - started
     known = OrderedDict({table.digest(): Trained(network)})
     belief = AdaptiveBasis(recipe, known).learn(table, n, np.random.default_rng(0))[0]
     return losses, {
-        "n": n, "training": f"{loss}, {optimizer}", "steps": steps, "last loss": losses[-1],
+        "n": n, "training": f"{recipe.loss}, {recipe.optimizer}", "steps": steps, "last loss": losses[-1],
         "s per 1000 steps": 1000 * taken / steps, "error, unseen": error(belief), "noise": NOISE,
     }  # fmt: skip
 
@@ -76,9 +79,9 @@ def error(belief: LinearPosterior) -> float:
     return float(np.sqrt(np.mean((belief.marginals(unseen.x).mean[:, 0] - unseen.y) ** 2)))
 
 
-def whole(n: int) -> Row:
+def whole(n: int, recipe: Recipe) -> Row:
     """Return what a refit to n rows and a suggestion after one more take."""
-    basis, table, rng = AdaptiveBasis(), data(n + 1, 0), np.random.default_rng(0)
+    basis, table, rng = AdaptiveBasis(recipe), data(n + 1, 0), np.random.default_rng(0)
     started = clock()
     basis.learn(table.rows(slice(n)), checkpoint(n), rng)
     refitted = clock()
@@ -92,6 +95,13 @@ def whole(n: int) -> Row:
     }  # fmt: skip
 
 
+def describe_gpu() -> str:
+    """Return one line: the GPU and JAX."""
+    import jax
+
+    return f"{jax.devices('gpu')[0].device_kind}, JAX {jax.__version__}"
+
+
 def _peak() -> float:
     """Return the most memory this process has had; sizes come in order, so it is that of the last."""
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -100,10 +110,11 @@ def _peak() -> float:
 
 def write(path: Path, rows: Sequence[Row]) -> None:
     """Write rows, and print the last."""
+    machine = describe_gpu() if path.stem.endswith("_gpu") else describe_machine()
     path.parent.mkdir(parents=True, exist_ok=True)
     shown = [{key: f"{each:.4g}" if isinstance(each, float) else each for key, each in row.items()} for row in rows]
     with path.open("w", newline="") as file:
-        file.write(f"# {describe_machine()}\n")
+        file.write(f"# {machine}\n")
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(shown)
@@ -136,32 +147,37 @@ def draw(curves: dict[tuple[str, int], list[float]], table: Sequence[Row], path:
     save(figure, path)
 
 
+@one_thread()
 def main() -> None:
     options = arguments()
+    suffix = "_gpu" if options.device == "gpu" else ""
     curves, table, points = {}, [], []
     for n in options.n:
         for loss, optimizer in TRAININGS:
-            losses, row = curve(n, loss, optimizer, options.steps)
+            recipe = Recipe(options.networks, loss=loss, optimizer=optimizer, device=options.device)
+            losses, row = curve(n, recipe, options.steps)
             curves[row["training"], n] = losses
             table.append(row)
             points += [
                 {"n": n, "training": row["training"], "step": RECORDED * (i + 1), "loss": each}
                 for i, each in enumerate(losses)
             ]
-            write(options.out / "dngo_training.csv", table)
-    write(options.out / "dngo_training_curves.csv", points)
-    if find_spec("matplotlib"):
+            write(options.out / f"dngo_training{suffix}.csv", table)
+    write(options.out / f"dngo_training_curves{suffix}.csv", points)
+    if not suffix and find_spec("matplotlib"):
         draw(curves, table, FIGURE if options.out == RESULTS else options.out / FIGURE.name)
     refits = []
     for n in sorted(options.rows):
-        refits.append(whole(n))
-        write(options.out / "dngo_training_whole.csv", refits)
+        refits.append(whole(n, Recipe(options.networks, device=options.device)))
+        write(options.out / f"dngo_training_whole{suffix}.csv", refits)
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, nargs="*", default=[1024, 16384, 131072], help="sizes of the curves")
     parser.add_argument("--rows", type=int, nargs="*", default=[100_000], help="sizes of whole refits")
+    parser.add_argument("--networks", type=int, default=Recipe().members)
+    parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--out", type=Path, default=RESULTS, help="the folder of the tables")
     return parser.parse_args()

@@ -8,7 +8,7 @@ from tests.space.spaces import examples
 from tests.surrogates.models import numeric_gradient
 
 from sonde.acquisition.closed import BETA
-from sonde.acquisition.utilities import SMOOTH, UTILITIES, differentiated
+from sonde.acquisition.utilities import SMOOTH, UTILITIES
 
 THREE = st.lists(st.floats(-1e8, 1e8), min_size=3, max_size=3)
 
@@ -61,8 +61,11 @@ def test_the_logarithm_is_never_flat_and_nearly_the_logarithm() -> None:
     np.testing.assert_allclose(value[0, clear], np.log(gains[clear]), atol=1e-4)
 
 
+@pytest.mark.jax
 def test_a_function_for_jax_is_the_hand_written_utility() -> None:
     import jax.numpy as jnp
+
+    from sonde.acquisition.by_jax import differentiated
 
     made = differentiated(lambda mean, spread, best: jnp.maximum(jnp.max(mean + spread) - best, 0.0))
     mean, spread = sampled()

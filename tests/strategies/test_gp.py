@@ -105,6 +105,7 @@ def test_every_search_works_for_one_point_and_for_joint_pools(search: str, monke
     assert len({tuple(trial.values()) for trial in study.trials}) == 12
 
 
+@pytest.mark.jax
 def test_a_utility_of_ones_own_is_a_function_of_a_pools_outcomes() -> None:
     import jax.numpy as jnp
 

@@ -23,6 +23,7 @@ def test_it_is_the_formula(features: Features, quadratic: bool) -> None:
     np.testing.assert_allclose(covariance.cross(x, y).values, plain_covariance(covariance, x, y), rtol=1e-12)
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("quadratic", [False, True])
 def test_it_is_the_sum_of_kernels(quadratic: bool) -> None:
     from sonde.kernels import ARD, Constant, Gram, Matern52, Polynomial

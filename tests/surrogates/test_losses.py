@@ -2,11 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.surrogates.jax_losses import total
 from tests.surrogates.models import numeric_gradient
 
 from sonde.surrogates.head import ALPHA, BETA, BOUNDS, LOG_2PI, Hyperparameters, regress
@@ -47,17 +45,6 @@ def test_gradients_are_those_of_finite_differences(loss: str, activation: str) -
             )
 
         np.testing.assert_allclose(slope, numeric_gradient(value, array), rtol=1e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize(("loss", "activation"), FORMS)
-def test_gradients_are_those_of_automatic_differentiation(loss: str, activation: str) -> None:
-    begun = parameters(activation)
-    losses, gradient = loss_and_gradient(begun, activation, loss, X, targets(loss), TOLD)
-    with jax.enable_x64(True):
-        value, slopes = jax.value_and_grad(total)(begun.arrays, activation, loss, X, targets(loss), TOLD)
-    assert losses.sum() == pytest.approx(float(value), rel=1e-10)
-    for ours, theirs in zip(gradient.arrays, slopes, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -371,6 +371,7 @@ def test_more_slopes_leave_less_to_doubt(model: tuple[str, str | None], seed: in
 # Dense is structured
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize(
     ("count", "width", "method"), [(20, 4, "cholesky"), (100, 30, "conjugate gradients")], ids=["dense", "iterative"]
 )

@@ -35,6 +35,7 @@ CASES = [
 MODELS = [(name, trend) for name in ALL for trend in TRENDS]
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize(("profile", "trend", "curvatures"), CASES)
 def test_it_is_the_matrix_of_the_kernels(profile: str, trend: str | None, curvatures: bool) -> None:
     """All of it, and between any observations of some points and any of others; several of the points are close."""
@@ -49,6 +50,7 @@ def test_it_is_the_matrix_of_the_kernels(profile: str, trend: str | None, curvat
         np.testing.assert_allclose(covariance.between(a, b), reference[entries], rtol=1e-11, atol=1e-13 * size)
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize(("profile", "trend", "curvatures"), CASES)
 def test_values_are_those_of_the_kernels(profile: str, trend: str | None, curvatures: bool) -> None:
     covariance, reference = slope_covariance(profile, trend), kernel_matrix(profile, trend, curvatures)
@@ -81,6 +83,7 @@ def test_a_shared_lengthscale_is_the_same_one_for_several_columns(profile: str) 
     np.testing.assert_array_equal(shared.toward(new, sites).values, own.toward(new, sites).values)
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("lengthscale", [5e-3, 1e3], ids=["shortest", "longest"])
 def test_extreme_lengthscales_are_right_up_to_rounding(lengthscale: float) -> None:
     """Squared distances are differences of large numbers where lengthscales are short: |x|^2 / l^2 is 10^4 and more."""

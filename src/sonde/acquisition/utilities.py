@@ -6,13 +6,13 @@ and spread, (B, S, q) each. Everything else (sampling, the chain rule to the inp
 skeleton's.
 
 To add one, write the function and name it in ``UTILITIES``; or write it for JAX, without slopes, and wrap it in
-``differentiated``.
+``by_jax.differentiated``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,23 +88,6 @@ UTILITIES: dict[str, Utility] = {
     "ucb": Utility(upper_confidence_bound, signed=True),
     "sr": Utility(simple_regret, signed=True),
 }
-
-
-def differentiated(function: Callable[..., Any]) -> Callable[[Array, Array, float], Sloped]:
-    """Make a utility of a JAX function ``(mean (q,), spread (q,), best) -> number``: Sonde derives and batches it."""
-    import jax
-
-    batched = jax.jit(jax.vmap(jax.value_and_grad(function, argnums=(0, 1)), in_axes=(0, 0, None)))
-
-    def utility(mean: Array, spread: Array, best: float) -> Sloped:
-        means = np.broadcast_to(mean, spread.shape)
-        with jax.enable_x64(True):
-            size = spread.shape[-1]
-            value, slopes = batched(means.reshape(-1, size), spread.reshape(-1, size), float(best))
-        mean_slope, spread_slope = (np.asarray(slope).reshape(spread.shape) for slope in slopes)
-        return np.asarray(value).reshape(spread.shape[:-1]), mean_slope, spread_slope
-
-    return utility
 
 
 def _maximum(outcomes: Array) -> tuple[Array, Array]:

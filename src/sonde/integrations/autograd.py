@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import update_wrapper
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
-from sonde.errors import MissingExtra, OptionError
+from sonde.errors import OptionError
+from sonde.extras import require
 from sonde.integrations.derivatives import Derivatives, Function
 from sonde.trials import Evaluation, Trial
 
@@ -34,7 +34,7 @@ def autograd(fun: Function, hessian: bool = False, *, framework: str = "jax") ->
     hessian
         Tell second derivatives too.
     framework
-        ``"jax"``, or ``"torch"``, which needs ``pip install 'sonde[torch]'``.
+        ``"jax"`` or ``"torch"``: each needs its extra, ``pip install 'sonde[jax]'`` or ``'sonde[torch]'``.
 
     Example
     -------
@@ -47,8 +47,7 @@ def autograd(fun: Function, hessian: bool = False, *, framework: str = "jax") ->
         raise OptionError(f"hessian must be True or False, got {hessian!r}")
     if framework not in _WHERE:
         raise OptionError(f"framework must be one of {', '.join(_WHERE)}, got {framework!r}")
-    if find_spec(framework) is None:
-        raise MissingExtra(framework, framework)
+    require(framework, extra=framework)
     return Autograd(fun, hessian, framework)
 
 

@@ -8,6 +8,10 @@ dependence is unknown goes through plain automatic differentiation instead.
 Write a kernel for *one pair*; ``Gram`` and its kin do all batching.
 """
 
+from sonde.extras import require
+
+require("jax", "equinox", "lineax", extra="jax")
+
 from sonde.kernels.compose import Power, Product, Scaled, Sum, VerticalScaling
 from sonde.kernels.discrete import Categorical, Constant, White
 from sonde.kernels.dot import Dot, ExponentiatedDot, NeuralNetwork, Polynomial, RBFNetwork

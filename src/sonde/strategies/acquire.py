@@ -18,8 +18,9 @@ from sonde.acquisition.entropy import Entropy
 from sonde.acquisition.montecarlo import MonteCarlo
 from sonde.acquisition.pointwise import Pointwise
 from sonde.acquisition.port import Acquisition
-from sonde.acquisition.utilities import UTILITIES, Utility, differentiated
+from sonde.acquisition.utilities import UTILITIES, Utility
 from sonde.errors import OptionError
+from sonde.extras import require
 from sonde.strategies.belief import Belief, Fantasies
 
 Array = NDArray[np.float64]
@@ -34,6 +35,9 @@ def check_acquisition(acquisition: str | Utility | Callable[..., Any]) -> str | 
     if isinstance(acquisition, Utility):
         return acquisition
     if callable(acquisition):
+        require("jax", extra="jax")
+        from sonde.acquisition.by_jax import differentiated
+
         return Utility(differentiated(acquisition), signed=True)
     if acquisition not in NAMES:
         raise OptionError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from sonde.acquisition.utilities import Utility
 from sonde.errors import OptionError
+from sonde.extras import require
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.strategies.acquire import check_acquisition
@@ -26,6 +28,7 @@ from sonde.surrogates.chain import Data as Values
 from sonde.surrogates.feasibility import Feasibility, Passing, combine, learn_constraint, learn_success
 from sonde.surrogates.features import Features
 from sonde.surrogates.labels import LINKS, LabelBasis
+from sonde.surrogates.labels import RECIPE as FAILURES
 from sonde.surrogates.network import ACTIVATIONS
 from sonde.surrogates.outputs import Scale, steady_scale
 from sonde.surrogates.posterior import Posterior
@@ -40,6 +43,7 @@ BATCHES = ("greedy", "joint", "thompson")
 BASES = ("auto", "networks", "radial")
 TRAININGS = ("evidence", "squares")
 OPTIMIZERS = ("auto", "lbfgs", "adam", "sgd")
+DEVICES = ("cpu", "gpu")
 FEW = 256  # up to so many results radial units on all of them are the basis; beyond, what foretells better
 THIN = 128  # values to which the covariance is fitted: it serves the scale and the radial units, not the networks
 TALLEST = 30.0  # deviations beyond which a value is not told from another
@@ -81,6 +85,9 @@ class DNGO(Bayesian):
     optimizer
         ``"auto"`` (default): L-BFGS up to about a thousand results, beyond a short run of Adam. ``"lbfgs"``; or long
         runs of ``"adam"`` or ``"sgd"`` with momentum.
+    device
+        What trains the networks: ``"cpu"`` (default), or ``"gpu"``, which needs ``pip install 'sonde[jax]'`` and a JAX
+        that sees a GPU; ``"auto"`` is a long run of Adam there. Two devices round differently, so the study records it.
     failures
         ``"noisy"``: the border of what works is blurred; ``"noiseless"``: the same configuration always fails or never.
     batch
@@ -94,8 +101,8 @@ class DNGO(Bayesian):
 
     def __init__(
         self, basis: str = "auto", *, networks: int = 3, activation: str = "tanh", width: int = 50,
-        training: str = "evidence", optimizer: str = "auto", failures: str = "noisy", batch: str = "greedy",
-        acquisition: str | Utility | Callable[..., Any] = "log_ei",
+        training: str = "evidence", optimizer: str = "auto", device: str = "cpu", failures: str = "noisy",
+        batch: str = "greedy", acquisition: str | Utility | Callable[..., Any] = "log_ei",
     ) -> None:  # fmt: skip
         for value, name, most in ((networks, "networks", 64), (width, "width", 1024)):
             if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
@@ -107,12 +114,15 @@ class DNGO(Bayesian):
         recipe = Recipe(
             members=networks, width=width, activation=one_of(activation, "activation", ACTIVATIONS),
             loss=one_of(training, "training", TRAININGS), optimizer=one_of(optimizer, "optimizer", OPTIMIZERS),
+            device=one_of(device, "device", DEVICES),
         )  # fmt: skip
+        if (device, optimizer) == ("gpu", "lbfgs"):
+            raise OptionError('optimizer="lbfgs" trains on the CPU only; use "auto", "adam" or "sgd" with device="gpu"')
         self._prepare(recipe)
 
     def _prepare(self, recipe: Recipe) -> None:
         self._networks, self._radial = AdaptiveBasis(recipe), RadialBasis()
-        self._labels = LabelBasis(LINKS[self.failures])
+        self._labels = LabelBasis(LINKS[self.failures], AdaptiveBasis(replace(FAILURES, device=recipe.device)))
         self._chain, self._plain = Chain(fitted=THIN), Chain(PLAIN_FORMS, fitted=THIN)
         self._choices: dict[bytes, bool] = {}
 
@@ -123,6 +133,24 @@ class DNGO(Bayesian):
         strategy._prepare(PAPER)
         return strategy
 
+    def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:
+        """Return the points of highest acquisition; what the device needs is looked for before the first trial."""
+        self._check_device()
+        return super().suggest(space, history, count, key)
+
+    def _check_device(self) -> None:
+        """Raise where networks could not be trained."""
+        if self._networks.recipe.device == "cpu":
+            return
+        require("jax", extra="jax")
+        from sonde.surrogates import gpu
+
+        if not gpu.visible():
+            raise OptionError(
+                'DNGO(device="gpu") needs a GPU, and JAX sees none; install the JAX of your GPU, e.g. '
+                "pip install 'jax[cuda13]', or take strategy=\"dngo\", which needs neither"
+            )
+
     def believe(self, space: Space, history: History, key: Key, *, far: bool = False) -> Belief:
         """Return the belief after a history with results to learn from."""
         results = self._results(history)
@@ -132,6 +160,7 @@ class DNGO(Bayesian):
 
     def _results(self, history: History) -> Results:
         """Return the results of a history, and let networks be kept where it keeps things."""
+        self._check_device()
         self._networks.cache = self._labels.basis.cache = history.cache
         return _results(history)
 

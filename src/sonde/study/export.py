@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sonde.errors import MissingExtra, OptionError
+from sonde.errors import OptionError
+from sonde.extras import require
 from sonde.space import Space
 from sonde.space.choices import label, to_json
 from sonde.trials import Trial
@@ -70,10 +71,9 @@ def document(trial: Trial) -> dict[str, Any]:
 
 def dataframe(trials: Sequence[Trial], space: Space) -> pd.DataFrame:
     """Return the table as a DataFrame; what is inactive is NaN, also where None is a choice."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MissingExtra("pandas", "pandas") from None
+    require("pandas", extra="pandas")
+    import pandas as pd
+
     rows = table(trials, space, inactive=math.nan)
     columns = list(rows[0]) if rows else [*_BEFORE, *(f"params_{name}" for name in space.names), *_AFTER]
     frame = pd.DataFrame(rows, columns=columns)

@@ -16,7 +16,7 @@ Symbols: n rows, p inputs, M networks, D basis functions.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -69,6 +69,7 @@ class Recipe:
     draws: int = 1
     quadratic: bool = False
     effort: float = 1.0  # multiplies the steps of training
+    device: str = "cpu"  # NumPy's; or "gpu", by JAX
 
     @property
     def judged(self) -> bool:
@@ -181,16 +182,27 @@ class AdaptiveBasis:
         recipe = self.recipe
         optimizer, schedule = _method(recipe, len(rows))
         steps, speed = (schedule.going_on, schedule.slow) if begun else (schedule.from_scratch, schedule.fast)
-        return train(
+        return trainer(recipe)(
             begun or self._random(data), data.x, data.y, [rows] * recipe.members, rng=rng,
             steps=max(1, round(recipe.effort * steps)), speed=speed, loss=recipe.loss, optimizer=optimizer,
         )[0]  # fmt: skip
+
+
+def trainer(recipe: Recipe) -> Callable[..., tuple[Network, list[float]]]:
+    """Return what trains on the device of a recipe."""
+    if recipe.device == "cpu":
+        return train
+    from sonde.surrogates import gpu
+
+    return gpu.train
 
 
 def _method(recipe: Recipe, count: int) -> tuple[str, Schedule]:
     """Return the optimizer for so many rows, and how it is run."""
     if recipe.optimizer != "auto":
         return recipe.optimizer, SCHEDULES[recipe.optimizer]
+    if recipe.device == "gpu":  # where steps are cheap
+        return "adam", SCHEDULES["adam"]
     # labels that can be separated have no minimum, so what a descent to the end finds there is chance
     quick = count <= ALL_ROWS and recipe.loss != "logistic"
     return ("lbfgs", SCHEDULES["lbfgs"]) if quick else ("adam", SCHEDULES["auto"])

@@ -35,6 +35,8 @@ KEPT_BLOCKS = 64  # blocks of basis functions that are not computed again in eac
 ITERATIONS, CLOSE, NEAR = 30, 1e-8, 1e-4  # the last: where it starts near the top, and rows are many
 SPREADS = np.array([1.0, 1.0, 2.0])  # prior deviations of the log slope, the offset and the log narrowing
 
+RECIPE = Recipe(loss="logistic", members=3, effort=0.4)
+
 
 @dataclass(frozen=True)
 class Laplace:
@@ -71,7 +73,7 @@ class LabelBasis:
     """Learns beliefs about the latent, positive where things work."""
 
     link: Link = LINKS["noisy"]
-    basis: AdaptiveBasis = field(default_factory=lambda: AdaptiveBasis(Recipe(loss="logistic", members=3, effort=0.4)))
+    basis: AdaptiveBasis = field(default_factory=lambda: AdaptiveBasis(RECIPE))
     _known: dict[int, Learned] = field(default_factory=dict)
 
     def learn(self, x: Array, labels: Array, count: int) -> tuple[LinearPosterior, Link]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,15 +113,14 @@ def _by_steps(
     loss: str, optimizer: str, speed: float,
 ) -> tuple[Network, list[float]]:  # fmt: skip
     """Train all networks by stochastic gradients."""
-    batch = BATCHES[0] if max(map(len, rows)) <= 4 * BATCHES[0] else BATCHES[1]
-    limit = ASTRAY * LOSSES_OF_ZERO[loss]
+    batch = batch_size(rows)
     inputs, told = x.astype(np.float32), targets.astype(np.float32)
     begun = Parameters.of(network)
     for attempt in range(RESTARTS):
-        flat = np.concatenate([each.reshape(network.count, -1) for each in begun.arrays], axis=1, dtype=np.float32)
-        parameters = _views(flat, begun)
+        flat = side_by_side(begun.arrays)
+        parameters = parts(flat, begun)
         move = OPTIMIZERS[optimizer](flat)
-        rates = speed * RATES[optimizer] * SLOWER**attempt * _cosine(steps)
+        rates = learning_rates(steps, optimizer, speed, attempt)
         reached: list[Array] = []
         for rate in rates.tolist():
             index, weights = minibatch(rows, batch, rng)
@@ -128,11 +128,12 @@ def _by_steps(
                 parameters, network.activation, loss, inputs[index], told[index], weights
             )
             reached.append(losses)
-            if _astray(reached, limit, last=len(reached) == steps):
+            since = len(reached) % RECORDED or RECORDED
+            ended = since == RECORDED or len(reached) == steps
+            if not np.isfinite(losses).all() or (ended and astray(np.array(reached[-since:]), loss)):
                 break
-            slopes = [each.reshape(network.count, -1) for each in gradient.arrays]
             flat *= 1 - rate * DECAY
-            flat -= rate * move(np.concatenate(slopes, axis=1, dtype=np.float32, casting="same_kind"))
+            flat -= rate * move(side_by_side(gradient.arrays))
         else:
             if np.isfinite(flat).all():
                 layers = tuple(Layer(*(each.astype(float) for each in layer)) for layer in parameters.layers)
@@ -140,23 +141,33 @@ def _by_steps(
     return network, _recorded(reached)
 
 
-def _views(flat: NDArray[np.float32], like: Parameters) -> Parameters:
+def side_by_side(arrays: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
+    """Return arrays (M, ...) as one (M, all of a network)."""
+    rows = [each.reshape(len(each), -1) for each in arrays]
+    return np.concatenate(rows, axis=1, dtype=np.float32, casting="same_kind")
+
+
+def parts(flat: NDArray[Any], like: Parameters) -> Parameters:
     """Return the parameters as parts of one array (M, all of a network)."""
     ends = np.cumsum([each[0].size for each in like.arrays])
-    parts = np.split(flat, ends[:-1], axis=1)
-    return Parameters.from_arrays([part.reshape(each.shape) for part, each in zip(parts, like.arrays, strict=True)])
+    pieces = zip(np.split(flat, ends[:-1], axis=1), like.arrays, strict=True)
+    return Parameters.from_arrays([piece.reshape(each.shape) for piece, each in pieces])
 
 
-def _astray(reached: list[Array], limit: float, *, last: bool) -> bool:
-    """Whether a loss is no number, or the mean of a hundred steps beyond the limit."""
-    if not np.isfinite(reached[-1]).all():
-        return True
-    since = len(reached) % RECORDED or RECORDED
-    return (last or since == RECORDED) and bool(np.any(np.mean(reached[-since:], axis=0) >= limit))
+def batch_size(rows: Sequence[Rows]) -> int:
+    """Return how many rows a minibatch has, B."""
+    return BATCHES[0] if max(map(len, rows)) <= 4 * BATCHES[0] else BATCHES[1]
 
 
-def _cosine(steps: int) -> Array:
-    return 0.5 + 0.5 * np.cos(np.pi * np.arange(steps) / steps)
+def learning_rates(steps: int, optimizer: str, speed: float, attempt: int) -> Array:
+    """Return the learning rate of each step, along half a cosine."""
+    half = 0.5 + 0.5 * np.cos(np.pi * np.arange(steps) / steps)
+    return np.asarray(speed * RATES[optimizer] * SLOWER**attempt * half)
+
+
+def astray(reached: Array, loss: str) -> bool:
+    """Return whether a network has diverged, by its losses (T, M) of some steps."""
+    return not np.all(np.mean(reached, axis=0) < ASTRAY * LOSSES_OF_ZERO[loss])  # NaN too
 
 
 def _recorded(reached: list[Array]) -> list[float]:

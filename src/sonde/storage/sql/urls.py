@@ -6,12 +6,12 @@ A password may stand where it will and hold what it will, an ``@`` too: what is 
 from __future__ import annotations
 
 import re
-from importlib.util import find_spec
 from urllib.parse import parse_qsl, unquote
 
 import sqlalchemy as sa
 
-from sonde.errors import MissingExtra, OptionError
+from sonde.errors import OptionError
+from sonde.extras import require
 
 EXPECTED = "'sqlite:///file.db', 'postgresql://user@host/database', a path ending in .db, or None for memory"
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -70,8 +70,7 @@ def _sqlite(url: sa.URL) -> sa.URL:
 
 def _postgres(rest: str) -> sa.URL:
     """Return the URL of ``user:password@host:port/database?options``; the last ``@`` is the one before the host."""
-    if find_spec("psycopg") is None:
-        raise MissingExtra("psycopg", "postgres")
+    require("psycopg", extra="postgres")
     head, _, options = rest.partition("?")
     if "@" in options and "=" not in options.partition("@")[0]:  # a question mark inside the password
         login, at, rest = rest.rpartition("@")
