@@ -30,6 +30,9 @@ class Application(click.Group):
         except SondeError as error:
             click.echo(f"error: {_one_line(error)}", err=True)
             ctx.exit(1)
+        except click.UsageError as error:
+            # Click repeats surplus arguments as they are.
+            raise click.UsageError(printable(error.format_message()), error.ctx) from None
         except KeyboardInterrupt:
             ctx.exit(130)  # as shells count; Click would say 1
 
