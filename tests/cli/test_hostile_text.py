@@ -59,6 +59,14 @@ def test_errors_warnings_and_notices_are_escaped(
     assert capsys.readouterr().err == SHOWN + "\n"
 
 
+@pytest.mark.parametrize("arguments", [["best", EVIL], ["best", f"--{EVIL}"], ["run", "-n", EVIL], [f"tune{EVIL}"]])
+def test_wrong_usage_is_escaped(cli: Sonde, arguments: list[str]) -> None:
+    ended = cli(*arguments)
+    assert ended.code == 2
+    assert _clean(ended.err)
+    assert "evil" in ended.err
+
+
 def test_an_export_is_escaped_in_a_terminal_and_left_as_it_is_in_a_pipe(cli: Sonde, evil: sonde.Study) -> None:
     piped = cli("export").out
     assert EVIL in piped

@@ -24,7 +24,7 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
     loaded = set(ended.stderr.split())
-    assert "typer" in loaded
+    assert "click" in loaded
     assert not loaded & set(HEAVY)
 
 
@@ -51,13 +51,10 @@ def test_help_lists_every_command(cli: Cli) -> None:
 
 @pytest.mark.parametrize("command", ["run", "best", "trials", "studies", "export", "delete"])
 def test_every_option_has_a_help_text(cli: Cli, command: str) -> None:
-    from typer.main import get_command
-
     from sonde.cli.main import app
 
-    commands: Any = get_command(app)
-    options = commands.commands[command].params
-    assert all(option.help for option in options if option.name != "context")
+    options: Any = app.commands[command].params
+    assert all(option.help for option in options)
     names = {name for option in options for name in option.opts}
     assert {"--storage", "--json"} <= names
     assert ("--name" in names) == (command != "studies")
@@ -90,6 +87,14 @@ def test_a_file_that_is_no_database_is_one_line(cli: Cli) -> None:
 
 def test_an_unknown_command_is_a_usage_error(cli: Cli) -> None:
     assert cli("tune").code == 2
+
+
+def test_an_interrupted_command_ends_as_shells_expect(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sonde.cli.show.existing_study", interrupted)
+    assert cli("best") == (130, "", "")
 
 
 def test_a_closed_pipe_is_no_error(study: Any) -> None:

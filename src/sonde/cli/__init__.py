@@ -3,5 +3,5 @@
 A program is a *template* (arguments with placeholders), each placeholder may define a parameter; ``command`` runs the
 rendered arguments as the objective, among ``children`` that die with us; ``output`` is for people or, as JSON, for
 programs.
-Only Typer is imported at the start: what a command needs, it imports itself.
+Only Click is imported at the start: what a command needs, it imports itself.
 """

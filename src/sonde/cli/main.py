@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from sonde.cli.manage import delete, export
 from sonde.cli.run import run
@@ -16,48 +15,45 @@ from sonde.errors import SondeError
 from sonde.text import printable
 from sonde.version import __version__
 
-# Plain help: Rich would take longer to load than all the rest.
-app = typer.Typer(name="sonde", rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False,
-                  no_args_is_help=True)  # fmt: skip
 
-# Everything after the program's name belongs to the program, with or without "--".
-app.command(
-    context_settings={"allow_interspersed_args": False, "allow_extra_args": True},
-    options_metavar="[OPTIONS] -- PROGRAM [ARGUMENTS]...",
-)(run)
-app.command()(best)
-app.command()(trials)
-app.command()(studies)
-app.command()(export)
-app.command()(delete)
+class Application(click.Group):
+    """Commands in the order in which they are added; what goes wrong on purpose is one line on standard error."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except SondeError as error:
+            click.echo(f"error: {_one_line(error)}", err=True)
+            ctx.exit(1)
+        except click.UsageError as error:
+            # Click repeats surplus arguments as they are.
+            raise click.UsageError(printable(error.format_message()), error.ctx) from None
+        except KeyboardInterrupt:
+            ctx.exit(130)  # as shells count; Click would say 1
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"sonde {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def application(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
+@click.group(cls=Application, context_settings={"show_default": True})
+@click.version_option(__version__, message="%(prog)s %(version)s", help="Show the version.")
+def app() -> None:
     """Find good settings of any program in few runs.
 
     Begin with: sonde run --help
     """
 
 
+for command in (run, best, trials, studies, export, delete):
+    app.add_command(command)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; what goes wrong on purpose is one line on standard error."""
+    """Run the command line."""
     warnings.showwarning = _show_warning
-    try:
-        app(arguments, prog_name="sonde")
-    except SondeError as error:
-        typer.echo(f"error: {_one_line(error)}", err=True)
-        sys.exit(1)
+    app(arguments, prog_name="sonde")
 
 
 def _one_line(message: object) -> str:
@@ -65,4 +61,4 @@ def _one_line(message: object) -> str:
 
 
 def _show_warning(message: object, *_: Any, **__: Any) -> None:
-    typer.echo(f"warning: {_one_line(message)}", err=True)
+    click.echo(f"warning: {_one_line(message)}", err=True)

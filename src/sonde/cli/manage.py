@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
-import enum
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from sonde.cli import output
 from sonde.cli.opening import existing_storage, existing_study, only_study
-from sonde.cli.options import DEFAULT_STORAGE, JsonOption, NameOption, StorageOption
+from sonde.cli.options import json_option, name_option, storage_option
 from sonde.errors import OptionError
 from sonde.text import printable
 
-
-class Format(enum.StrEnum):
-    """How to write a table."""
-
-    csv = "csv"
-    json = "json"
+_FORMATS = ("csv", "json")
 
 
-def export(
-    storage: StorageOption = DEFAULT_STORAGE,
-    name: NameOption = None,
-    target: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write; its ending, .csv or .json, is the format."),
-    ] = None,
-    kind: Annotated[
-        Format | None, typer.Option("--format", help="Format; without --output, print it. [default: csv]")
-    ] = None,
-    raw: Annotated[
-        bool, typer.Option("--raw", help="Do not put an apostrophe before text that a spreadsheet would run.")
-    ] = False,
-    as_json: JsonOption = False,
-) -> None:
+@click.command
+@storage_option
+@name_option
+@click.option(
+    "--output", "-o", "target", metavar="FILE", type=click.Path(path_type=Path),
+    help="File to write; its ending, .csv or .json, is the format.",
+)  # fmt: skip
+@click.option(
+    "--format", "kind", metavar="<csv|json>", type=click.Choice(_FORMATS),
+    help="Format; without --output, print it. [default: csv]",
+)  # fmt: skip
+@click.option("--raw", is_flag=True, help="Do not put an apostrophe before text that a spreadsheet would run.")
+@json_option
+def export(storage: str, name: str | None, target: Path | None, kind: str | None, raw: bool, as_json: bool) -> None:
     """Write all trials of a study as CSV or JSON."""
-    chosen = _format(target, Format.json if as_json else kind)
+    chosen = _format(target, "json" if as_json else kind)
     with existing_study(storage, name) as study:
         from sonde.study.export import text
 
@@ -47,18 +39,18 @@ def export(
         written = text(found, study.space, chosen, raw=raw)
     if target is None:
         shown = written.removesuffix("\n")
-        typer.echo(printable(shown, lines=True) if sys.stdout.isatty() else shown)
+        click.echo(printable(shown, lines=True) if sys.stdout.isatty() else shown)
         return
     _write(target, written)
     output.notice(f"wrote {output.counted(len(found))} to {target}")
 
 
-def delete(
-    storage: StorageOption = DEFAULT_STORAGE,
-    name: NameOption = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    as_json: JsonOption = False,
-) -> None:
+@click.command
+@storage_option
+@name_option
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@json_option
+def delete(storage: str, name: str | None, yes: bool, as_json: bool) -> None:
     """Delete a study and its trials."""
     from sonde.study import checks
 
@@ -74,13 +66,13 @@ def delete(
         output.notice(f"deleted study {chosen!r} with its {output.counted(count)}")
 
 
-def _format(target: Path | None, kind: Format | None) -> str:
+def _format(target: Path | None, kind: str | None) -> str:
     if kind is not None:
-        return kind.value
+        return kind
     if target is None:
-        return Format.csv.value
+        return "csv"
     ending = target.suffix.removeprefix(".").lower()
-    if ending not in list(Format):
+    if ending not in _FORMATS:
         raise OptionError(f"the file must end in .csv or .json, got {str(target)!r}; rename it or give --format")
     return ending
 
@@ -95,4 +87,4 @@ def _write(target: Path, text: str) -> None:
 def _confirm(question: str) -> None:
     if not sys.stdin.isatty():
         raise OptionError("delete asks before it deletes, and there is no terminal to answer in; give --yes")
-    typer.confirm(question, abort=True, err=True)
+    click.confirm(question, abort=True, err=True)

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import enum
-from typing import Annotated
+from functools import partial
 
-import typer
+import click
 
-DEFAULT_STORAGE = "sqlite:///sonde.db"
-DEFAULT_NAME = "default"
-
-StorageOption = Annotated[
-    str,
-    typer.Option(
-        "--storage", metavar="URL", envvar="SONDE_STORAGE", help="Database: sqlite:///file.db, a path ending in .db, or postgresql://..."
-    ),
-]  # fmt: skip
-NameOption = Annotated[
-    str | None,
-    typer.Option("--name", metavar="NAME", envvar="SONDE_NAME", help="Name of the study; not needed for the only one."),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-
-
-class Direction(enum.StrEnum):
-    """Which way is better."""
-
-    minimize = "minimize"
-    maximize = "maximize"
+storage_option = click.option(
+    "--storage", metavar="URL", envvar="SONDE_STORAGE", show_envvar=True, default="sqlite:///sonde.db",
+    help="Database: sqlite:///file.db, a path ending in .db, or postgresql://...",
+)  # fmt: skip
+study_option = partial(click.option, "--name", metavar="NAME", envvar="SONDE_NAME", show_envvar=True)
+name_option = study_option(help="Name of the study; not needed for the only one.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")

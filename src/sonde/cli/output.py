@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from sonde.cli.template import argument_text
 from sonde.text import printable
@@ -21,7 +21,7 @@ _UNBOUNDED = 100_000  # columns: a pipe has no width, so nothing is folded there
 
 def notice(text: str) -> None:
     """Tell a person something that is not the result."""
-    typer.echo(printable(text, lines=True), err=True)
+    click.echo(printable(text, lines=True), err=True)
 
 
 def counted(number: int) -> str:
@@ -31,7 +31,7 @@ def counted(number: int) -> str:
 
 def print_json(data: Any) -> None:
     """Print data for a program."""
-    typer.echo(json.dumps(data, indent=2))
+    click.echo(json.dumps(data, indent=2))
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import typer
+import click
 
 from sonde.cli import output
 from sonde.cli.children import Children
 from sonde.cli.command import CannotStart, Command, check_program
 from sonde.cli.interruption import EndedBySignal, ending_on_signals
-from sonde.cli.options import DEFAULT_NAME, DEFAULT_STORAGE, Direction, JsonOption, StorageOption
+from sonde.cli.options import json_option, storage_option, study_option
 from sonde.cli.show import show_best
 from sonde.cli.space_file import read_space
 from sonde.errors import AllFailed, OptionError
@@ -31,56 +31,45 @@ class Budget(NamedTuple):
     give_up_after: int | None
 
 
+# Everything after the program's name belongs to the program, with or without "--".
+@click.command(
+    context_settings={"allow_interspersed_args": False, "allow_extra_args": True},
+    options_metavar="[OPTIONS] -- PROGRAM [ARGUMENTS]...",
+)
+@click.option(
+    "--trials", "-n", metavar="N", type=click.IntRange(min=1), help="Trials that the study is to have in the end."
+)
+@click.option("--jobs", "-j", metavar="N", type=click.IntRange(min=1), default=1, help="Programs to run at once.")
+@storage_option
+@study_option(default="default", help="Name of the study; an existing one is continued.")
+@click.option("--seed", metavar="N", type=click.IntRange(min=0), help="Seed, to get the same suggestions again.")
+@click.option(
+    "--direction", metavar="<minimize|maximize>", type=click.Choice(["minimize", "maximize"]), default="minimize",
+    help="Whether smaller or larger values are better.",
+)  # fmt: skip
+@click.option("--strategy", metavar="NAME", default="auto", help="How to choose what to try.")
+@click.option(
+    "--timeout", metavar="SECONDS", type=float, help="Seconds after which no new trial starts; running ones finish."
+)
+@click.option(
+    "--trial-timeout", metavar="SECONDS", type=float,
+    help="Seconds after which a program is killed; its trial has failed.",
+)  # fmt: skip
+@click.option(
+    "--give-up-after", metavar="N", type=click.IntRange(min=0), default=10,
+    help="Stop when N trials in a row fail alike and none has completed; 0: never.",
+)  # fmt: skip
+@click.option(
+    "--space", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="TOML file with parameters and constraints.",
+)  # fmt: skip
+@json_option
+@click.pass_context
 def run(
-    context: typer.Context,
-    trials: Annotated[
-        int | None,
-        typer.Option("--trials", "-n", metavar="N", min=1, help="Trials that the study is to have in the end."),
-    ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="Programs to run at once.")] = 1,
-    storage: StorageOption = DEFAULT_STORAGE,
-    name: Annotated[
-        str,
-        typer.Option(
-            "--name", metavar="NAME", envvar="SONDE_NAME", help="Name of the study; an existing one is continued."
-        ),
-    ] = DEFAULT_NAME,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", min=0, help="Seed, to get the same suggestions again.")
-    ] = None,
-    direction: Annotated[
-        Direction, typer.Option("--direction", help="Whether smaller or larger values are better.")
-    ] = Direction.minimize,
-    strategy: Annotated[str, typer.Option("--strategy", metavar="NAME", help="How to choose what to try.")] = "auto",
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            "--timeout", metavar="SECONDS", help="Seconds after which no new trial starts; running ones finish."
-        ),
-    ] = None,
-    trial_timeout: Annotated[
-        float | None,
-        typer.Option(
-            "--trial-timeout", metavar="SECONDS", help="Seconds after which a program is killed; its trial has failed."
-        ),
-    ] = None,
-    give_up_after: Annotated[
-        int,
-        typer.Option(
-            "--give-up-after",
-            metavar="N",
-            min=0,
-            help="Stop when N trials in a row fail alike and none has completed; 0: never.",
-        ),
-    ] = 10,
-    space: Annotated[
-        Path | None,
-        typer.Option(
-            "--space", metavar="FILE", exists=True, dir_okay=False, help="TOML file with parameters and constraints."
-        ),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
+    context: click.Context, trials: int | None, jobs: int, storage: str, name: str, seed: int | None, direction: str,
+    strategy: str, timeout: float | None, trial_timeout: float | None, give_up_after: int, space: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Tune any program: the last number it prints is the value.
 
     \b
@@ -93,7 +82,7 @@ def run(
     SONDE_PARAMS (JSON) in its environment.
     """
     if not context.args:
-        raise typer.BadParameter("a program is missing; give it after --, e.g. -- python train.py", context)
+        raise click.BadParameter("a program is missing; give it after --, e.g. -- python train.py", context)
     template, known = read_space(context.args, space)
     check_program(template)
     if trials is None and timeout is None and not known.finite:
@@ -102,7 +91,7 @@ def run(
 
     checks.seconds(timeout, "timeout")  # before a study is made
     checks.seconds(trial_timeout, "trial-timeout")
-    study = Study(known, direction=direction.value, storage=storage, name=name, seed=seed, strategy=strategy)
+    study = Study(known, direction=direction, storage=storage, name=name, seed=seed, strategy=strategy)
     with closing(study.storage):
         command = Command(template, name, Children(), trial_timeout)
         _run_to_end(study, command, Budget(trials, jobs, timeout, give_up_after or None))
@@ -127,7 +116,7 @@ def _run_to_end(study: Study, command: Command, budget: Budget) -> None:
     except EndedBySignal as interrupt:
         total = "" if trials is None else f" of {trials}"
         output.notice(f"interrupted after {_finished(study)}{total} trials; the same command continues the study")
-        raise typer.Exit(interrupt.exit_code) from None
+        raise click.exceptions.Exit(interrupt.exit_code) from None
     if trials is not None and budget.timeout is None:
         _explain_shortfall(study, trials)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from sonde.cli import output
 from sonde.cli.opening import existing_storage, existing_study
-from sonde.cli.options import DEFAULT_STORAGE, JsonOption, NameOption, StorageOption
+from sonde.cli.options import json_option, name_option, storage_option
 from sonde.cli.template import argument_text
 from sonde.errors import OptionError
 from sonde.text import printable
@@ -21,26 +21,29 @@ if TYPE_CHECKING:
     from sonde.trials import Trial
 
 
-def best(storage: StorageOption = DEFAULT_STORAGE, name: NameOption = None, as_json: JsonOption = False) -> None:
+@click.command
+@storage_option
+@name_option
+@json_option
+def best(storage: str, name: str | None, as_json: bool) -> None:
     """Show the best trial of a study."""
     with existing_study(storage, name) as study:
         show_best(study, as_json)
 
 
-def trials(
-    storage: StorageOption = DEFAULT_STORAGE,
-    name: NameOption = None,
-    state: Annotated[
-        list[str] | None,
-        typer.Option("--state", metavar="STATE", help="Only trials in this state, e.g. failed; may be repeated."),
-    ] = None,
-    last: Annotated[int, typer.Option("--last", metavar="N", min=1, help="How many to show, the newest ones.")] = 20,
-    everything: Annotated[bool, typer.Option("--all", help="Show all trials.")] = False,
-    as_json: JsonOption = False,
-) -> None:
+@click.command
+@storage_option
+@name_option
+@click.option(
+    "--state", metavar="STATE", multiple=True, help="Only trials in this state, e.g. failed; may be repeated."
+)
+@click.option("--last", metavar="N", type=click.IntRange(min=1), default=20, help="How many to show, the newest ones.")
+@click.option("--all", "everything", is_flag=True, help="Show all trials.")
+@json_option
+def trials(storage: str, name: str | None, state: tuple[str, ...], last: int, everything: bool, as_json: bool) -> None:
     """List the trials of a study with their values and parameters."""
     with existing_study(storage, name) as study:
-        found = _in_state(study.trials, state or [])
+        found = _in_state(study.trials, state)
         shown = found if everything else found[-last:]
         if as_json:
             from sonde.study.export import document
@@ -52,7 +55,10 @@ def trials(
             output.notice(f"the last {len(shown)} of {output.counted(len(found))}; --all shows all")
 
 
-def studies(storage: StorageOption = DEFAULT_STORAGE, as_json: JsonOption = False) -> None:
+@click.command
+@storage_option
+@json_option
+def studies(storage: str, as_json: bool) -> None:
     """List the studies of a storage."""
     with existing_storage(storage) as opened:
         found = opened.studies()
@@ -75,7 +81,7 @@ def show_best(study: Study, as_json: bool) -> None:
         return
     failed = f" ({document['failed']} failed)" if document["failed"] else ""
     counted = output.counted(document["trials"])
-    typer.echo(f"{printable(study.name)}: the best of {counted}{failed} is trial {document['best_trial']}")
+    click.echo(f"{printable(study.name)}: the best of {counted}{failed} is trial {document['best_trial']}")
     raw = f" (mean of the model; {document['observed_value']!r} observed)" if document["by"] == "model" else ""
     rows = [("value", f"{document['best_value']!r}{raw}")]
     rows += [(name, argument_text(value)) for name, value in document["best_params"].items()]
@@ -103,7 +109,7 @@ def best_document(study: Study) -> dict[str, Any]:
     }
 
 
-def _in_state(found: list[Trial], states: list[str]) -> list[Trial]:
+def _in_state(found: list[Trial], states: Sequence[str]) -> list[Trial]:
     from sonde.trials import State
 
     for state in states:
