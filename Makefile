@@ -3,6 +3,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,\
 	$(shell $(p) -c 'import sys; print("$(p)") if sys.version_info >= (3, 11) else None' 2>/dev/null)))
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test lint format bench soak clean
@@ -10,8 +11,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 demo: $(VENV)/demo.stamp  ## tune a scikit-learn model; run again to resume
 	$(BIN)/python examples/demo.py
 
-test: lint  ## lint, types, all tests
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+test: lint  ## lint, types, all tests: the core's without JAX, those of the extra with it
+	$(PYTEST) --jax without
+	$(PYTEST) --jax only
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff format --check .
@@ -36,16 +38,19 @@ $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed (make PYTHON=/path/to/python3.11)"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' || { echo "Python's venv is missing; on Debian: apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --upgrade "pip>=25.1"
 
 $(VENV)/demo.stamp: $(BIN)/python pyproject.toml
 	$(PIP) install --editable . "scikit-learn>=1.5"
 	touch $@
 
-$(VENV)/test.stamp: $(BIN)/python pyproject.toml
+$(VENV)/groups.stamp: $(BIN)/python
+	$(PIP) install --upgrade "pip>=25.1" # older ones do not know dependency groups
+	touch $@
+
+$(VENV)/test.stamp: $(VENV)/groups.stamp pyproject.toml
 	$(PIP) install --editable ".[all]" --group lint --group test
 	touch $@
 
-$(VENV)/bench.stamp: $(BIN)/python pyproject.toml
+$(VENV)/bench.stamp: $(VENV)/groups.stamp pyproject.toml
 	$(PIP) install --editable ".[all]" --group bench
 	touch $@

@@ -10,7 +10,7 @@ import pytest
 
 from sonde.errors import OptionError
 from sonde.space import Float, Space
-from sonde.strategies import Strategy, resolve_strategy
+from sonde.strategies import Strategy, record, resolve_strategy
 from sonde.strategies.auto import TABLE, Auto
 from sonde.strategies.dngo import DNGO
 from sonde.strategies.fobo import FOBO
@@ -18,6 +18,7 @@ from sonde.strategies.gp import GP
 from sonde.strategies.igo import IGO
 from sonde.strategies.random import Random
 from sonde.strategies.sobol import Sobol
+from sonde.study import Study
 from sonde.trials import History
 
 
@@ -85,3 +86,50 @@ def test_the_options_of_a_strategy_are_shown_where_they_are_not_the_default(stra
     assert repr(strategy) == shown
     assert repr(pickle.loads(pickle.dumps(strategy))) == shown
     assert "acquisition" in str(inspect.signature(GP))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "kept"),
+    [
+        (GP(), "gp"),
+        (GP("ucb", batch="joint"), "gp(acquisition='ucb', batch='joint')"),
+        (DNGO(device="gpu", networks=4), "dngo(device='gpu', networks=4)"),
+        (IGO(adapt=None), "igo(adapt=None)"),
+    ],
+)
+def test_what_is_kept_of_a_strategy_makes_it_again(strategy: Strategy, kept: str) -> None:
+    assert record(strategy) == kept
+    again = resolve_strategy(kept)
+    assert (type(again), again.options) == (type(strategy), strategy.options)
+
+
+def test_options_that_are_objects_are_not_kept() -> None:
+    from sonde.acquisition.utilities import UTILITIES
+
+    assert record(GP(acquisition=UTILITIES["pi"], batch="joint")) == "gp(batch='joint')"
+
+
+@pytest.mark.parametrize(
+    "text", ["gp(acquisition=print)", "gp('ucb')", "gp()()", "gp(", "__import__('os')", "gp(**{'batch': 'joint'})"]
+)
+def test_nothing_but_names_and_plain_options_is_read(text: str) -> None:
+    with pytest.raises(OptionError, match=r"strategy must be one of|does not know"):
+        resolve_strategy(text)
+
+
+def test_an_option_that_a_strategy_does_not_know_is_refused() -> None:
+    with pytest.raises(OptionError, match=r"option that it does not know.*nonsense"):
+        resolve_strategy("gp(nonsense=1)")
+
+
+def test_a_study_goes_on_with_the_options_it_was_made_with(sqlite_url: str) -> None:
+    Study(Space(x=Float(0, 1)), storage=sqlite_url, name="s", strategy=GP("ucb", batch="joint")).close()
+    with Study.load(sqlite_url, "s") as study:
+        assert "maximises ucb" in _after_ten(study)
+    with Study.load(sqlite_url, "s", strategy="gp") as study:
+        assert "maximises log_ei" in study.explain()
+
+
+def _after_ten(study: Study) -> str:
+    study.optimize(lambda trial: trial["x"], 12, progress=False)
+    return study.explain()

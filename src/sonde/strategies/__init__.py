@@ -8,6 +8,6 @@ suggestions feasible and distinct, ``registry`` finds a strategy by name, ``auto
 """
 
 from sonde.strategies.port import Strategy
-from sonde.strategies.registry import resolve_strategy
+from sonde.strategies.registry import record, resolve_strategy
 
-__all__ = ["Strategy", "resolve_strategy"]
+__all__ = ["Strategy", "record", "resolve_strategy"]

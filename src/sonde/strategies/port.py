@@ -55,15 +55,20 @@ class Strategy(ABC):
         self._given = (args, options)
         return self
 
-    def __repr__(self) -> str:
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the user gave that is not the default."""
         parameters = inspect.signature(type(self)).parameters
         args, options = self._given
         given = dict(zip(parameters, args, strict=False)) | options
-        shown = [
-            f"{name}={value!r}"
+        return {
+            name: value
             for name, value in given.items()
             if name not in parameters or not same(value, parameters[name].default)
-        ]
+        }
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={value!r}" for name, value in self.options.items())
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def model(self, space: Space, history: History) -> Model | None:

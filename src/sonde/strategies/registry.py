@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from importlib import import_module
 from typing import Any
 
@@ -20,12 +21,42 @@ _WHERE = {
 
 
 def resolve_strategy(strategy: str | Strategy) -> Strategy:
-    """Return the strategy of a name; a strategy is itself."""
+    """Return the strategy of a name, which may have options like a call; a strategy is itself."""
     if isinstance(strategy, Strategy):
         return strategy
-    if not isinstance(strategy, str) or strategy not in _WHERE:
+    name, options = _read(strategy) if isinstance(strategy, str) else (None, {})
+    if name not in _WHERE:
         raise OptionError(f"strategy must be one of {', '.join(_WHERE)} or a Strategy object, got {strategy!r}")
-    return make_strategy(strategy)
+    try:
+        return make_strategy(name, **options)
+    except TypeError as error:
+        raise OptionError(f"strategy {strategy!r} has an option that it does not know: {error}") from None
+
+
+def record(strategy: Strategy) -> str:
+    """Return what a study keeps of a strategy, e.g. ``dngo(device='gpu')``; options that are objects are left out."""
+    options = [f"{name}={value!r}" for name, value in strategy.options.items() if _readable(value)]
+    return f"{strategy.name}({', '.join(options)})" if options else strategy.name
+
+
+def _readable(value: Any) -> bool:
+    try:
+        return bool(ast.literal_eval(repr(value)) == value)
+    except (SyntaxError, ValueError):
+        return False
+
+
+def _read(text: str) -> tuple[str | None, dict[str, Any]]:
+    """Return name and options of what ``record`` wrote, or a person."""
+    if text.isidentifier():
+        return text, {}
+    try:
+        call = ast.parse(text, mode="eval").body
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args:
+            return call.func.id, {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+    except (SyntaxError, ValueError):
+        pass
+    return None, {}
 
 
 def make_strategy(name: str, **options: Any) -> Strategy:

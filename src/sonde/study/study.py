@@ -15,7 +15,7 @@ from sonde.execution import Executor
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.storage import Asker, AskTurn, Storage, StudyHeader, open_storage
-from sonde.strategies import Strategy, resolve_strategy
+from sonde.strategies import Strategy, record, resolve_strategy
 from sonde.study import asking, checks, export, identity, predicting, telling
 from sonde.study.best import Best, best_value
 from sonde.study.giving_up import FAILURES
@@ -52,7 +52,8 @@ class Study:
     seed
         Same seed, same tells in the same order: same suggestions.
     strategy
-        ``"auto"``, ``"gp"``, ``"sobol"``, ``"random"``, or a strategy object.
+        ``"auto"``, ``"gp"``, ``"dngo"``, ``"fobo"``, ``"igo"``, ``"sobol"``, ``"random"``, or a strategy object. Its
+        options are kept with the study, but for those that are functions or other objects.
     lease
         Seconds after which a trial of a process that vanished is offered again; a living process renews it.
     """
@@ -77,7 +78,7 @@ class Study:
             space.to_json(),
             checks.direction(direction),
             checks.seed(seed),
-            self._strategy.name,
+            record(self._strategy),
         )
         self._attach(opened, create_or_find(opened, wanted, seed_given=seed is not None), space, lease)
 
