@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 BATCHES = ("greedy", "joint", "thompson")
 BASES = ("auto", "networks", "radial")
 TRAININGS = ("evidence", "squares")
-OPTIMIZERS = ("auto", "lbfgs", "adam", "sgd")
+OPTIMIZERS = ("soap", "adam", "sgd")
 FEW = 256  # up to so many results radial units on all of them are the basis; beyond, what foretells better
 THIN = 128  # values to which the covariance is fitted: it serves the scale and the radial units, not the networks
 TALLEST = 30.0  # deviations beyond which a value is not told from another
@@ -79,8 +79,8 @@ class DNGO(Bayesian):
     training
         On the marginal likelihood (``"evidence"``) or on squared errors (``"squares"``).
     optimizer
-        ``"auto"`` (default): L-BFGS up to about a thousand results, beyond a short run of Adam. ``"lbfgs"``; or long
-        runs of ``"adam"`` or ``"sgd"`` with momentum.
+        ``"soap"`` (default): a short run of Adam along the eigenvectors of the gradients' products; or long runs of
+        ``"adam"`` or ``"sgd"`` with momentum.
     failures
         ``"noisy"``: the border of what works is blurred; ``"noiseless"``: the same configuration always fails or never.
     batch
@@ -94,7 +94,7 @@ class DNGO(Bayesian):
 
     def __init__(
         self, basis: str = "auto", *, networks: int = 3, activation: str = "tanh", width: int = 50,
-        training: str = "evidence", optimizer: str = "auto", failures: str = "noisy", batch: str = "greedy",
+        training: str = "evidence", optimizer: str = "soap", failures: str = "noisy", batch: str = "greedy",
         acquisition: str | Utility | Callable[..., Any] = "log_ei",
     ) -> None:  # fmt: skip
         for value, name, most in ((networks, "networks", 64), (width, "width", 1024)):

@@ -71,7 +71,7 @@ class LabelBasis:
     """Learns beliefs about the latent, positive where things work."""
 
     link: Link = LINKS["noisy"]
-    basis: AdaptiveBasis = field(default_factory=lambda: AdaptiveBasis(Recipe(loss="logistic", members=3, effort=0.4)))
+    basis: AdaptiveBasis = field(default_factory=lambda: AdaptiveBasis(Recipe(loss="logistic", members=3, effort=0.2)))
     _known: dict[int, Learned] = field(default_factory=dict)
 
     def learn(self, x: Array, labels: Array, count: int) -> tuple[LinearPosterior, Link]:
