@@ -7,8 +7,11 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np  # noqa: F401 - its threads are limited below
 import pytest
+import scipy.linalg  # noqa: F401 - likewise
 import sqlalchemy as sa
+from threadpoolctl import threadpool_limits
 
 # The core's tests run without JAX, those of the extra with it. A test is of the extra if its file imports JAX or the
 # kernels, or if it is marked.
@@ -23,6 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    threadpool_limits(1)  # processes of the run are enough for the cores
     config.addinivalue_line("markers", "jax: needs the extra of that name")
     if config.getoption("--jax") == "without":  # here, and in the processes that tests start
         runpy.run_path(str(WITHOUT_JAX / "sitecustomize.py"))

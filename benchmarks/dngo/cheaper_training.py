@@ -1,55 +1,66 @@
-"""What the shorter training of the networks costs in quality: the default recipe, of this version or of another.
+"""What the short training of the networks is worth, beside a long one.
 
-    python -m benchmarks.dngo.cheaper_training [--seeds 2] [--core K]
-    PYTHONPATH=../old/src python -m benchmarks.dngo.cheaper_training --suffix _before   # another version of Sonde
+    python -m benchmarks.dngo.cheaper_training [--seeds 3] [--core K]
+    PYTHONPATH=../old/src python -m benchmarks.dngo.cheaper_training --suffix _before --trainings default
 
 Functions, histories and scores are those of ``ablation``: mean log density of 400 unseen values and the share of them
-in the 90% band; and processor seconds of the training from scratch, compilation included where there is any.
+in the 90% band; and processor seconds of the training from scratch, judges included. Started again, it goes on where
+it stopped.
 """
 
 import argparse
 import time
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from benchmarks.machine import use_one_core
 
-SIZES = (512, 1024, 2048, 4096)
+TRAININGS = ("default", "long")  # the second: five networks and 2000 steps of Adam
+SIZES = (512, 1024, 2048, 4096, 16384)
 
 
 def main() -> None:
     options = arguments()
     use_one_core(options.core)
-    from benchmarks.dngo.ablation import PROBLEMS, judge
+    from benchmarks.dngo.ablation import PROBLEMS, judge, known
     from benchmarks.report import report, write
     from sonde.strategies.threads import one_thread
     from sonde.surrogates.adaptive import Recipe
 
+    recipes = {"default": Recipe(), "long": Recipe(members=5, optimizer="adam")}
     name = f"dngo_cheaper_training{options.suffix}"
-    rows: list[dict[str, Any]] = []
-    for size in options.sizes:
-        cases = [(make, dimension, seed) for make, dimension in PROBLEMS.values() for seed in range(options.seeds)]
+    rows = known(name)
+    done = {(row["training"], int(row["n"])) for row in rows}
+    cases = [(make, dimension, seed) for make, dimension in PROBLEMS.values() for seed in range(options.seeds)]
+    for size, training in product(options.sizes, options.trainings):
+        if (training, size) in done:
+            continue
+        recipe = recipes[training]
         started = time.process_time()
         with one_thread():
-            scores = np.array([judge(Recipe(), make, dimension, size, seed) for make, dimension, seed in cases])
+            scores = np.array([judge(recipe, make, dimension, size, seed) for make, dimension, seed in cases])
         seconds = (time.process_time() - started) / len(cases)
-        density = scores[:, 0].reshape(len(PROBLEMS), -1).mean(axis=1)
-        rows.append({
-            "n": size, "networks": Recipe().members, "log density": float(scores[:, 0].mean()),
+        density = scores[:, 0].reshape(len(PROBLEMS), -1)
+        row: dict[str, Any] = {
+            "n": size, "training": training, "log density": float(density.mean()),
+            "deviation of seeds": float(density.mean(axis=0).std(ddof=1)) if options.seeds > 1 else float("nan"),
             "in the band": float(scores[:, 1].mean()), "seconds": seconds,
-            **dict(zip(PROBLEMS, density.tolist(), strict=True)),
-        })  # fmt: skip
+            **dict(zip(PROBLEMS, density.mean(axis=1).tolist(), strict=True)),
+        }  # fmt: skip
+        rows = sorted([*rows, row], key=lambda each: (int(each["n"]), each["training"]))
         write(name, rows)
-    report(name, "What the shorter training costs", rows)
+    report(name, "What the short training is worth", rows)
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--core", type=int, default=None)
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
     parser.add_argument("--suffix", default="", help="ends the names of the files")
+    parser.add_argument("--trainings", nargs="*", default=TRAININGS, choices=TRAININGS)
     return parser.parse_args()
 
 

@@ -27,18 +27,14 @@ MIXED = sonde.Space(
 )
 # small networks for all tests
 SMALL: dict[str, Any] = {"networks": 2, "width": 12}
+SHORT = {"soap": (260, 30)}  # steps from scratch and going on; 300 and 100 of other optimizers
 
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short trainings: what is tested here is what is done with networks."""
     for name in adaptive.SCHEDULES:
-        short = (
-            adaptive.Schedule(60, 20)
-            if name == "lbfgs"
-            else adaptive.SCHEDULES[name]._replace(from_scratch=300, going_on=100)
-        )
-        monkeypatch.setitem(adaptive.SCHEDULES, name, short)
+        monkeypatch.setitem(adaptive.SCHEDULES, name, adaptive.Schedule(*SHORT.get(name, (300, 100))))
 
 
 def bowl(params: Any) -> float:
@@ -172,7 +168,7 @@ def test_it_keeps_away_from_where_things_fail(failures: str, monkeypatch: pytest
     for trial in asked:
         value = outcome(trial)
         study.tell(trial, failed="broke") if value is None else study.tell(trial, value)
-    assert np.mean([trial["x"] < 0.4 for trial in asked]) < 0.3
+    assert np.mean([trial["x"] < 0.38 for trial in asked]) < 0.3  # the best that works lies on the border
     assert study.best_value < before
 
 
@@ -278,7 +274,9 @@ def test_a_space_of_categories_is_used_up_by_networks() -> None:
         ({"width": 5000}, "width must be a whole number from 1 to 1024, got 5000"),
         ({"activation": "gelu"}, "activation must be one of tanh, relu, relu"),
         ({"training": "mse"}, "training must be one of evidence, squares"),
-        ({"optimizer": "newton"}, "optimizer must be one of auto, lbfgs, adam, sgd"),
+        ({"optimizer": "newton"}, "optimizer must be one of auto, soap, adam, sgd"),
+        ({"device": "tpu"}, "device must be one of cpu, gpu, got 'tpu'"),
+        ({"device": "gpu", "optimizer": "soap"}, "trains on the CPU only"),
         ({"failures": "maybe"}, "failures must be one of noisy, noiseless"),
         ({"batch": "random"}, "batch must be one of greedy, joint, thompson"),
         ({"acquisition": "best"}, "acquisition must be one of"),

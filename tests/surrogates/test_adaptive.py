@@ -51,16 +51,14 @@ def assert_same(one: tuple[LinearPosterior, ...], other: tuple[LinearPosterior, 
         np.testing.assert_array_equal(a.network.basis(NEW).values, b.network.basis(NEW).values)
 
 
+SHORT = {"soap": (40, 10)}  # steps from scratch and going on; 300 and 100 of other optimizers
+
+
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train a little, where it does not matter how well."""
     for name in adaptive.SCHEDULES:
-        short = (
-            adaptive.Schedule(20, 10)
-            if name == "lbfgs"
-            else adaptive.SCHEDULES[name]._replace(from_scratch=300, going_on=100)
-        )
-        monkeypatch.setitem(adaptive.SCHEDULES, name, short)
+        monkeypatch.setitem(adaptive.SCHEDULES, name, adaptive.Schedule(*SHORT.get(name, (300, 100))))
 
 
 # a pure function of the data

@@ -42,8 +42,9 @@ Array = NDArray[np.float64]
 BATCHES = ("greedy", "joint", "thompson")
 BASES = ("auto", "networks", "radial")
 TRAININGS = ("evidence", "squares")
-OPTIMIZERS = ("auto", "lbfgs", "adam", "sgd")
+OPTIMIZERS = ("auto", "soap", "adam", "sgd")
 DEVICES = ("cpu", "gpu")
+BEST = {"cpu": "soap", "gpu": "adam"}  # optimizers: steps are cheap on a GPU, eigenvectors are not
 FEW = 256  # up to so many results radial units on all of them are the basis; beyond, what foretells better
 THIN = 128  # values to which the covariance is fitted: it serves the scale and the radial units, not the networks
 TALLEST = 30.0  # deviations beyond which a value is not told from another
@@ -83,11 +84,11 @@ class DNGO(Bayesian):
     training
         On the marginal likelihood (``"evidence"``) or on squared errors (``"squares"``).
     optimizer
-        ``"auto"`` (default): L-BFGS up to about a thousand results, beyond a short run of Adam. ``"lbfgs"``; or long
-        runs of ``"adam"`` or ``"sgd"`` with momentum.
+        ``"soap"``: a short run of Adam along the eigenvectors of the gradients' products; or long runs of ``"adam"`` or
+        ``"sgd"`` with momentum. ``"auto"`` (default): ``"soap"``, but on a GPU ``"adam"``.
     device
         What trains the networks: ``"cpu"`` (default), or ``"gpu"``, which needs ``pip install 'sonde[jax]'`` and a JAX
-        that sees a GPU; ``"auto"`` is a long run of Adam there. Two devices round differently, so the study records it.
+        that sees a GPU. Two devices round differently, so the study records it.
     failures
         ``"noisy"``: the border of what works is blurred; ``"noiseless"``: the same configuration always fails or never.
     batch
@@ -113,16 +114,17 @@ class DNGO(Bayesian):
         self.failures = one_of(failures, "failures", LINKS)
         recipe = Recipe(
             members=networks, width=width, activation=one_of(activation, "activation", ACTIVATIONS),
-            loss=one_of(training, "training", TRAININGS), optimizer=one_of(optimizer, "optimizer", OPTIMIZERS),
-            device=one_of(device, "device", DEVICES),
+            loss=one_of(training, "training", TRAININGS), device=one_of(device, "device", DEVICES),
+            optimizer=BEST[device] if one_of(optimizer, "optimizer", OPTIMIZERS) == "auto" else optimizer,
         )  # fmt: skip
-        if (device, optimizer) == ("gpu", "lbfgs"):
-            raise OptionError('optimizer="lbfgs" trains on the CPU only; use "auto", "adam" or "sgd" with device="gpu"')
+        if (device, optimizer) == ("gpu", "soap"):
+            raise OptionError('optimizer="soap" trains on the CPU only; use "auto", "adam" or "sgd" with device="gpu"')
         self._prepare(recipe)
 
     def _prepare(self, recipe: Recipe) -> None:
+        failures = replace(FAILURES, device=recipe.device, optimizer=BEST[recipe.device])
         self._networks, self._radial = AdaptiveBasis(recipe), RadialBasis()
-        self._labels = LabelBasis(LINKS[self.failures], AdaptiveBasis(replace(FAILURES, device=recipe.device)))
+        self._labels = LabelBasis(LINKS[self.failures], AdaptiveBasis(failures))
         self._chain, self._plain = Chain(fitted=THIN), Chain(PLAIN_FORMS, fitted=THIN)
         self._choices: dict[bytes, bool] = {}
 

@@ -36,21 +36,15 @@ Array = NDArray[np.float64]
 
 
 class Schedule(NamedTuple):
-    """Steps from random weights and from trained ones, and what multiplies the learning rate."""
+    """Steps from random weights and from trained ones."""
 
     from_scratch: int
     going_on: int
-    fast: float = 1.0
-    slow: float = 0.3
 
 
-# Of L-BFGS each step sees all rows; "auto" is a short run of Adam where there are more than ``ALL_ROWS`` of them
-SCHEDULES = {
-    "lbfgs": Schedule(90, 20), "auto": Schedule(300, 50, 4.0, 1.0), "adam": Schedule(2000, 600),
-    "sgd": Schedule(2000, 600),
-}  # fmt: skip
-ALL_ROWS = 1024
-BIASES = {"auto": 1.0, "lbfgs": 1.0}  # deviation of the first ones: units that bend in different places
+SCHEDULES = {"soap": Schedule(260, 30), "adam": Schedule(2000, 600), "sgd": Schedule(2000, 600)}
+SLOW = 0.3  # what multiplies the learning rate where the networks were trained before
+BIASES = {"soap": 1.0}  # deviation of the first ones: units that bend in different places
 KEPT = 8  # networks remembered
 NOISE_FLOOR = 1e-3  # variance against which told noise is weighed
 # The share of squared errors, in units of their predicted size, that should lie below the number beside it.
@@ -65,7 +59,7 @@ class Recipe:
     activation: str = "tanh"
     width: int = WIDTH
     loss: str = "evidence"
-    optimizer: str = "auto"
+    optimizer: str = "soap"
     draws: int = 1
     quadratic: bool = False
     effort: float = 1.0  # multiplies the steps of training
@@ -179,12 +173,11 @@ class AdaptiveBasis:
 
     def _trained(self, begun: Network | None, data: Table, rows: NDArray[np.intp], rng: np.random.Generator) -> Network:
         """Return the networks after training on these rows, from random ones where none are given."""
-        recipe = self.recipe
-        optimizer, schedule = _method(recipe, len(rows))
-        steps, speed = (schedule.going_on, schedule.slow) if begun else (schedule.from_scratch, schedule.fast)
+        recipe, schedule = self.recipe, SCHEDULES[self.recipe.optimizer]
+        steps, speed = (schedule.going_on, SLOW) if begun else (schedule.from_scratch, 1.0)
         return trainer(recipe)(
             begun or self._random(data), data.x, data.y, [rows] * recipe.members, rng=rng,
-            steps=max(1, round(recipe.effort * steps)), speed=speed, loss=recipe.loss, optimizer=optimizer,
+            steps=max(1, round(recipe.effort * steps)), speed=speed, loss=recipe.loss, optimizer=recipe.optimizer,
         )[0]  # fmt: skip
 
 
@@ -195,17 +188,6 @@ def trainer(recipe: Recipe) -> Callable[..., tuple[Network, list[float]]]:
     from sonde.surrogates import gpu
 
     return gpu.train
-
-
-def _method(recipe: Recipe, count: int) -> tuple[str, Schedule]:
-    """Return the optimizer for so many rows, and how it is run."""
-    if recipe.optimizer != "auto":
-        return recipe.optimizer, SCHEDULES[recipe.optimizer]
-    if recipe.device == "gpu":  # where steps are cheap
-        return "adam", SCHEDULES["adam"]
-    # labels that can be separated have no minimum, so what a descent to the end finds there is chance
-    quick = count <= ALL_ROWS and recipe.loss != "logistic"
-    return ("lbfgs", SCHEDULES["lbfgs"]) if quick else ("adam", SCHEDULES["auto"])
 
 
 def _packed(trained: Trained) -> bytes:

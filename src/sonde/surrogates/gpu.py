@@ -22,7 +22,7 @@ from jax.lax import stop_gradient as constant
 from numpy.typing import NDArray
 
 from sonde.surrogates.head import ALPHA, BETA, BOUNDS
-from sonde.surrogates.losses import JITTER, Parameters
+from sonde.surrogates.losses import JITTER
 from sonde.surrogates.network import ACTIVATIONS, GAIN, Network
 from sonde.surrogates.training import (
     CLIPPED,
@@ -34,6 +34,7 @@ from sonde.surrogates.training import (
     Rows,
     astray,
     batch_size,
+    before_training,
     learning_rates,
     minibatch,
     parts,
@@ -71,7 +72,7 @@ def train(
     """Return the networks after training network k on ``rows[k]``, and mean losses on the way, as ``training`` does."""
     batch = batch_size(rows)
     inputs, told = x.astype(np.float32), targets.astype(np.float32)
-    begun = Parameters.of(network)
+    begun = before_training(network, x, targets, rows, loss)
     with jax.enable_x64(True), jax.default_device(jax.devices(device)[0]):
         run = _compiled(network.activation, loss, optimizer, tuple(each.shape[1:] for each in begun.arrays))
         for attempt in range(RESTARTS):
@@ -167,7 +168,7 @@ def _evidence(output: Any, alpha: Any, beta: Any, basis: Any, targets: Any, weig
 
 def _adam(moments: Any, slopes: Any, count: Any) -> Any:
     """Return the moments and the move of Adam (Kingma & Ba 2015)."""
-    kept = jnp.array(MOMENTS, jnp.float32)[:, None, None]
+    kept = jnp.array(MOMENTS["adam"], jnp.float32)[:, None, None]
     moments = moments + (1 - kept) * (jnp.stack([slopes, slopes * slopes]) - moments)
     mean, square = moments / (1 - kept**count)
     return moments, mean / (jnp.sqrt(square) + 1e-8)

@@ -15,7 +15,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-VERSION = 1  # of the format and of the computation: a change of either makes other names
+VERSION = 2  # of the format and of the computation: a change of either makes other names
 
 
 class Cache(Protocol):

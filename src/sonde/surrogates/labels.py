@@ -35,7 +35,7 @@ KEPT_BLOCKS = 64  # blocks of basis functions that are not computed again in eac
 ITERATIONS, CLOSE, NEAR = 30, 1e-8, 1e-4  # the last: where it starts near the top, and rows are many
 SPREADS = np.array([1.0, 1.0, 2.0])  # prior deviations of the log slope, the offset and the log narrowing
 
-RECIPE = Recipe(loss="logistic", members=3, effort=0.4)
+RECIPE = Recipe(loss="logistic", members=3, effort=0.2)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,9 @@ rule. With A = beta Phi^T Phi + alpha I the precision of the output weights and 
 because m minimises the misfit and so does not move to first order. One Cholesky factor of A serves its inverse and its
 determinant. That algebra is done in float64 whatever the networks are; the rest in the networks' own precision.
 
+Here a row of the data is a column: units come first, and the last of them is the constant, so that biases are weights
+like the others and every array is read in the order in which it lies in memory.
+
 Symbols: M networks, B rows of each, p inputs, H units, D = H + 1 basis functions (the last one is constant).
 """
 
@@ -60,10 +63,10 @@ class Parameters(NamedTuple):
 
 
 class Objective(NamedTuple):
-    """Losses (M,), and slopes in the basis functions (M, B, D), the output weights, log alpha and log beta."""
+    """Losses (M,), and slopes in the units of the last layer (M, H, B), the output weights, log alpha and log beta."""
 
     losses: Array
-    basis: NDArray[Any]
+    units: NDArray[Any]
     output: NDArray[Any]
     alpha: Array
     beta: Array
@@ -76,46 +79,53 @@ def loss_and_gradient(
     parameters: Parameters, activation: str, loss: str, x: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]
 ) -> tuple[Array, Parameters]:
     """Return the losses (M,) at rows x (M, B, p) with these targets and weights (M, B), 0 or 1, and their gradients."""
-    kinds = ACTIVATIONS[activation]
-    outputs = _forward(parameters.layers, kinds, GAIN.astype(x.dtype) * x)
-    last = outputs[-1]
-    basis = np.ones((*last.shape[:-1], last.shape[-1] + 1), last.dtype)
-    basis[..., :-1] = last
-    reached = LOSSES[loss](parameters, basis, targets, weights)
-    layers = _backward(parameters.layers, kinds, outputs, reached.basis[..., :-1])
+    kinds, matrices = ACTIVATIONS[activation], [np.concatenate(layer, axis=1) for layer in parameters.layers]
+    outputs = _forward(matrices, kinds, GAIN.astype(x.dtype) * x.swapaxes(1, 2))
+    reached = LOSSES[loss](parameters, outputs[-1], targets, weights)
+    gradients = _backward(matrices, kinds, outputs, reached.units)
+    layers = tuple(Layer(each[:, :-1], each[:, -1:]) for each in gradients)
     return reached.losses, Parameters(layers, reached.output, reached.alpha, reached.beta)
 
 
-def _forward(layers: Sequence[Layer], kinds: Sequence[str], x: NDArray[Any]) -> Arrays:
-    outputs = [x]
-    for kind, layer in zip(kinds, layers, strict=True):
-        raw = outputs[-1] @ layer.weights
-        raw += layer.biases
-        outputs.append(np.tanh(raw, out=raw) if kind == "tanh" else np.maximum(raw, 0, out=raw))
+def _forward(matrices: Arrays, kinds: Sequence[str], x: NDArray[Any]) -> Arrays:
+    """Return what goes into the layers and comes out of the last, each (M, H + 1, B)."""
+    outputs = [_with_constant(len(x), x.shape[1], x)]
+    outputs[0][:, :-1] = x
+    for kind, matrix in zip(kinds, matrices, strict=True):
+        outputs.append(_with_constant(len(matrix), matrix.shape[2], x))
+        units = outputs[-1][:, :-1]
+        np.matmul(matrix.swapaxes(1, 2), outputs[-2], out=units)
+        np.tanh(units, out=units) if kind == "tanh" else np.maximum(units, 0, out=units)
     return outputs
 
 
-def _backward(
-    layers: Sequence[Layer], kinds: Sequence[str], outputs: Arrays, slopes: NDArray[Any]
-) -> tuple[Layer, ...]:
-    found: list[Layer] = []
-    for place in reversed(range(len(layers))):
-        before, after = outputs[place], outputs[place + 1]
+def _with_constant(count: int, units: int, like: NDArray[Any]) -> NDArray[Any]:
+    """Return room for units, and the constant behind them."""
+    room = np.empty((count, units + 1, like.shape[2]), like.dtype)
+    room[:, -1] = 1.0
+    return room
+
+
+def _backward(matrices: Arrays, kinds: Sequence[str], outputs: Arrays, slopes: NDArray[Any]) -> Arrays:
+    """Return the slopes in the matrices."""
+    found: Arrays = []
+    for place in reversed(range(len(matrices))):
+        units = outputs[place + 1][:, :-1]
         if kinds[place] == "tanh":
-            bend = after * after
+            bend = units * units
             np.subtract(1, bend, out=bend)
             bend *= slopes
         else:
-            bend = slopes * (after > 0)
-        found.append(Layer(before.swapaxes(-1, -2) @ bend, bend.sum(axis=-2, keepdims=True)))
+            bend = slopes * (units > 0)
+        found.append(outputs[place] @ bend.swapaxes(1, 2))
         if place:
-            slopes = bend @ layers[place].weights.swapaxes(-1, -2)
-    return tuple(reversed(found))
+            slopes = matrices[place][:, :-1] @ bend
+    return found[::-1]
 
 
 def _squares(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]) -> Objective:
     """The mean squared error of the linear output: the MAP estimate."""
-    errors = (basis @ parameters.output[..., None])[..., 0] - targets
+    errors = (parameters.output[:, None, :] @ basis)[:, 0] - targets
     errors *= weights
     counts = weights.sum(axis=1)
     losses = np.sum(errors.astype(float) ** 2, axis=1) / counts
@@ -124,7 +134,7 @@ def _squares(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any],
 
 def _logistic(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]) -> Objective:
     """The mean of -log P of labels 1 and -1."""
-    margins = targets * (basis @ parameters.output[..., None])[..., 0]
+    margins = targets * (parameters.output[:, None, :] @ basis)[:, 0]
     counts = weights.sum(axis=1)
     losses = np.sum(weights * np.logaddexp(0, -margins).astype(float), axis=1) / counts
     return _of_output(parameters, basis, losses, -targets * weights * expit(-margins) / counts[:, None])
@@ -133,29 +143,29 @@ def _logistic(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any]
 def _of_output(parameters: Parameters, basis: NDArray[Any], losses: Array, slopes: NDArray[Any]) -> Objective:
     """A loss of the linear output with these slopes (M, B) in it."""
     nothing = np.zeros(len(losses))
-    by_output = (slopes[:, None, :] @ basis)[:, 0]
-    return Objective(losses, slopes[..., None] * parameters.output[:, None, :], by_output, nothing, nothing)
+    by_output = (basis @ slopes[..., None])[..., 0]
+    return Objective(losses, parameters.output[:, :-1, None] * slopes[:, None, :], by_output, nothing, nothing)
 
 
 def _evidence(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]) -> Objective:
     """-log p(targets) (eq. 8), the output weights integrated out, and the priors of alpha and beta, a row."""
-    dtype, size = basis.dtype, basis.shape[-1]
+    dtype, size = basis.dtype, basis.shape[1]
     if not weights.all():
-        basis, targets = basis * weights[..., None], targets * weights
+        basis, targets = basis * weights[:, None, :], targets * weights
     counts = weights.sum(axis=1, dtype=float)
     log_alpha, log_beta = (np.clip(each.astype(float), -BOUNDS, BOUNDS) for each in (parameters.alpha, parameters.beta))
     alpha, beta = np.exp(log_alpha), np.exp(log_beta)
     gram, inverse, log_determinant = _inverted(basis, alpha, beta)
-    projected = (targets[:, None, :] @ basis)[:, 0].astype(float)
+    projected = (basis @ targets[..., None])[..., 0].astype(float)
     mean = beta[:, None] * (inverse @ projected[..., None])[..., 0]  # eq. (6)
-    errors = (basis @ mean.astype(dtype)[..., None])[..., 0] - targets
+    errors = (mean.astype(dtype)[:, None, :] @ basis)[:, 0] - targets
     misfit, length = np.sum(errors.astype(float) ** 2, axis=1), np.sum(mean**2, axis=1)
     logs = size * log_alpha + counts * log_beta - log_determinant
     hyper = 0.5 * ((log_alpha - ALPHA[0]) / ALPHA[1]) ** 2 + 0.5 * ((log_beta - BETA[0]) / BETA[1]) ** 2
     losses = (0.5 * (beta * misfit + (alpha + JITTER) * length - logs) + hyper) / counts
     share = beta / counts
-    slopes = basis @ (share[:, None, None] * inverse).astype(dtype)
-    slopes += (share[:, None] * errors).astype(dtype)[..., None] * mean.astype(dtype)[:, None, :]
+    slopes = (share[:, None, None] * inverse[:, :-1]).astype(dtype) @ basis
+    slopes += (share[:, None] * mean[:, :-1]).astype(dtype)[..., None] * errors[:, None, :]
     traces = np.trace(inverse, axis1=1, axis2=2), np.sum(inverse * gram, axis=(1, 2))
     by_alpha = 0.5 * alpha * (length + traces[0]) - 0.5 * size + (log_alpha - ALPHA[0]) / ALPHA[1] ** 2
     by_beta = 0.5 * beta * (misfit + traces[1]) - 0.5 * counts + (log_beta - BETA[0]) / BETA[1] ** 2
@@ -166,21 +176,20 @@ def _evidence(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any]
 
 def _inverted(basis: NDArray[Any], alpha: Array, beta: Array) -> tuple[Array, Array, Array]:
     """Return Phi^T Phi, the inverse of A (eq. 7) and its log determinant for each network, NaN where there is none."""
-    count, _, size = basis.shape
+    count, size, _ = basis.shape
     grams, inverses, logs = np.empty((count, size, size)), np.empty((count, size, size)), np.full(count, np.nan)
     for k in range(count):
-        for own in (basis[k], basis[k].astype(float)):  # the products of a stiff basis are rounded too much in float32
-            grams[k] = own.T @ own
-            precision = beta[k] * grams[k]
-            precision[np.diag_indices(size)] += alpha[k] + JITTER
-            factor, failed = lapack.dpotrf(precision.T, lower=1, clean=1)
-            if not failed:
-                logs[k] = 2 * np.sum(np.log(np.diagonal(factor)))
-                inverse, _ = lapack.dpotri(factor, lower=1)
-                inverses[k] = inverse + np.tril(inverse, -1).T
-                break
-        else:
+        own = basis[k].astype(float)
+        grams[k] = own @ own.T
+        precision = beta[k] * grams[k]
+        precision[np.diag_indices(size)] += alpha[k] + JITTER
+        factor, failed = lapack.dpotrf(precision.T, lower=1, clean=1)
+        if failed:
             inverses[k] = np.nan
+            continue
+        logs[k] = 2 * np.sum(np.log(np.diagonal(factor)))
+        inverse, _ = lapack.dpotri(factor, lower=1)
+        inverses[k] = inverse + np.tril(inverse, -1).T
     return grams, inverses, logs
 
 

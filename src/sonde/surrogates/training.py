@@ -1,8 +1,8 @@
-"""Training of the networks, in NumPy: by L-BFGS on all rows, or by stochastic gradients.
+"""Training of the networks, in NumPy, by gradients on minibatches.
 
-L-BFGS minimises the loss of each network on all of its rows: up to a thousand of them, eighty iterations reach what two
-thousand steps of Adam do, at a tenth of the cost. Adam, and SGD with momentum, train the networks side by side on
-minibatches; a run that goes astray is begun again, slower.
+SOAP is Adam along other axes, those along which the gradients of a layer are uncorrelated: a few hundred steps of it
+reach what two thousand of Adam do. Adam and SGD with momentum are there for comparison, SGD for the paper's form. All
+networks are trained side by side; a run that goes astray is begun again, slower.
 
 The losses and their gradients are in ``losses``; weights are float32.
 
@@ -12,136 +12,84 @@ Symbols: M networks, B rows of a minibatch, p inputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from sonde.surrogates.head import regress
 from sonde.surrogates.losses import LOSSES_OF_ZERO, Parameters, loss_and_gradient
 from sonde.surrogates.network import Layer, Network
 
 Array = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Rows = NDArray[np.intp]
 
-RECORDED = 100  # stochastic steps whose mean loss is told
+RECORDED = 100  # steps whose mean loss is told
 BATCHES = (64, 256)  # B: the first where the data are not more than a few of them
 RESTARTS = 3
 SLOWER = 0.2  # what a restart makes of the learning rate
 ASTRAY = 10.0  # times the loss of answering zero: a network worse than that has diverged
 DECAY = 1e-4  # of the weights, a step times the learning rate
-RATES = {"adam": 5e-3, "sgd": 2e-2}
+RATES = {"soap": 4e-2, "adam": 5e-3, "sgd": 2e-2}
 CLIPPED, MOMENTUM = 10.0, 0.9  # SGD: the largest norm of a gradient, and how much of the last step is kept
-MOMENTS = (0.9, 0.999)  # Adam: how much of the last moments is kept
+MOMENTS = {"soap": (0.8, 0.95), "adam": (0.9, 0.999)}  # how much is kept of the last mean and of the last square
+TURNED = 32  # SOAP: the axes are found anew after 1, 2, 4, 8, ... steps, and after each so many
 
 
 def train(
     network: Network, x: Array, targets: Array, rows: Sequence[Rows], *, steps: int, rng: np.random.Generator,
-    loss: str = "squares", optimizer: str = "lbfgs", speed: float = 1.0,
+    loss: str = "squares", optimizer: str = "soap", speed: float = 1.0,
 ) -> tuple[Network, list[float]]:  # fmt: skip
     """Return the networks after training network k on ``rows[k]``, and mean losses on the way.
 
-    ``speed`` multiplies the learning rate of stochastic gradients. Networks whose training fails come back as they
-    were, which is a basis as well.
+    ``speed`` multiplies the learning rate. Networks whose training fails come back as they were, which is a basis as
+    well.
     """
-    with np.errstate(all="ignore"):  # values that overflow make a loss infinite, which ends the training
-        if optimizer == "lbfgs":
-            return _by_lbfgs(network, x, targets, rows, steps, loss)
-        return _by_steps(network, x, targets, rows, steps, rng, loss, optimizer, speed)
-
-
-def _by_lbfgs(
-    network: Network, x: Array, targets: Array, rows: Sequence[Rows], steps: int, loss: str
-) -> tuple[Network, list[float]]:
-    """Train each network by itself; the losses are the mean one before and after."""
-    parts, losses = [], []
-    for k, own in enumerate(rows):
-        single = network.members(slice(k, k + 1))
-        layers, before, after = _minimised(single, x[own], targets[own], steps, loss)
-        parts.append(layers)
-        losses.append((before, after))
-    stages = zip(*parts, strict=True)
-    layers = tuple(Layer(*map(np.concatenate, zip(*stage, strict=True))) for stage in stages)
-    return replace(network, layers=layers), np.mean(losses, axis=0).tolist()
-
-
-def _minimised(
-    network: Network, x: Array, targets: Array, steps: int, loss: str
-) -> tuple[tuple[Layer, ...], float, float]:
-    """Return the layers of one network after L-BFGS, its loss before and after."""
-    begun = _first_guess(network, x, targets, loss)
-    shapes = [each.shape for each in begun.arrays]
-    cuts = np.cumsum([each.size for each in begun.arrays])[:-1]
-    inputs, told, ones = x.astype(np.float32)[None], targets.astype(np.float32)[None], np.ones((1, len(x)), np.float32)
-    losses: list[float] = []
-
-    def unpack(theta: Array) -> Parameters:
-        arrays = [part.reshape(shape) for part, shape in zip(np.split(theta, cuts), shapes, strict=True)]
-        return Parameters.from_arrays([*(each.astype(np.float32) for each in arrays[:-2]), *arrays[-2:]])
-
-    def objective(theta: Array) -> tuple[float, Array]:
-        reached, gradient = loss_and_gradient(unpack(theta), network.activation, loss, inputs, told, ones)
-        losses.append(float(reached[0]))
-        slopes = np.concatenate([each.ravel() for each in gradient.arrays]).astype(float)
-        good = np.isfinite(reached[0]) and bool(np.isfinite(slopes).all())
-        return (losses[-1], slopes) if good else (np.inf, np.zeros_like(slopes))
-
-    start = np.concatenate([each.ravel() for each in begun.arrays]).astype(float)
-    options = {"maxiter": steps, "ftol": 0.0, "gtol": 0.0}
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
-    trained = np.isfinite(found.fun) and found.fun < losses[0]
-    layers = unpack(found.x if trained else start).layers
-    as_they_were = network.layers if not trained else None
-    doubles = tuple(Layer(*(each.astype(float) for each in layer)) for layer in layers)
-    return as_they_were or doubles, losses[0], float(found.fun) if trained else losses[0]
-
-
-def _first_guess(network: Network, x: Array, targets: Array, loss: str) -> Parameters:
-    """Return the parameters with alpha and beta that suit the basis as it is."""
-    begun = Parameters.of(network)
-    if loss != "evidence" or not np.isfinite(targets).all():
-        return begun
-    basis = replace(network, quadratic=False).basis(x).values
-    best = regress(basis, np.empty((len(x), 0)), targets, np.ones(len(x))).most_probable()
-    return begun._replace(alpha=np.log([best.alpha]), beta=np.log([best.beta]))
-
-
-def _by_steps(
-    network: Network, x: Array, targets: Array, rows: Sequence[Rows], steps: int, rng: np.random.Generator,
-    loss: str, optimizer: str, speed: float,
-) -> tuple[Network, list[float]]:  # fmt: skip
-    """Train all networks by stochastic gradients."""
     batch = batch_size(rows)
     inputs, told = x.astype(np.float32), targets.astype(np.float32)
-    begun = Parameters.of(network)
-    for attempt in range(RESTARTS):
-        flat = side_by_side(begun.arrays)
-        parameters = parts(flat, begun)
-        move = OPTIMIZERS[optimizer](flat)
-        rates = learning_rates(steps, optimizer, speed, attempt)
-        reached: list[Array] = []
-        for rate in rates.tolist():
-            index, weights = minibatch(rows, batch, rng)
-            losses, gradient = loss_and_gradient(
-                parameters, network.activation, loss, inputs[index], told[index], weights
-            )
-            reached.append(losses)
-            since = len(reached) % RECORDED or RECORDED
-            ended = since == RECORDED or len(reached) == steps
-            if not np.isfinite(losses).all() or (ended and astray(np.array(reached[-since:]), loss)):
-                break
-            flat *= 1 - rate * DECAY
-            flat -= rate * move(side_by_side(gradient.arrays))
-        else:
-            if np.isfinite(flat).all():
-                layers = tuple(Layer(*(each.astype(float) for each in layer)) for layer in parameters.layers)
-                return replace(network, layers=layers), _recorded(reached)
+    with np.errstate(all="ignore"):  # values that overflow make a loss infinite, which ends the training
+        begun = before_training(network, x, targets, rows, loss)
+        for attempt in range(RESTARTS):
+            flat = side_by_side(begun.arrays)
+            parameters = parts(flat, begun)
+            move = OPTIMIZERS[optimizer](flat, parameters.layers)
+            reached: list[Array] = []
+            for rate in learning_rates(steps, optimizer, speed, attempt).tolist():
+                index, weights = minibatch(rows, batch, rng)
+                losses, gradient = loss_and_gradient(
+                    parameters, network.activation, loss, inputs[index], told[index], weights
+                )
+                reached.append(losses)
+                since = len(reached) % RECORDED or RECORDED
+                ended = since == RECORDED or len(reached) == steps
+                if not np.isfinite(losses).all() or (ended and astray(np.array(reached[-since:]), loss)):
+                    break
+                flat *= 1 - rate * DECAY
+                flat -= rate * move(side_by_side(gradient.arrays))
+            else:
+                if np.isfinite(flat).all():
+                    layers = tuple(Layer(*(each.astype(float) for each in layer)) for layer in parameters.layers)
+                    return replace(network, layers=layers), _recorded(reached)
     return network, _recorded(reached)
 
 
-def side_by_side(arrays: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
+def before_training(network: Network, x: Array, targets: Array, rows: Sequence[Rows], loss: str) -> Parameters:
+    """Return the parameters before training, with alpha and beta that suit the basis as it is."""
+    begun = Parameters.of(network)
+    if loss != "evidence":
+        return begun
+    for k, own in enumerate(rows):
+        few = own[: BATCHES[1]]
+        if np.isfinite(targets[few]).all():
+            basis = replace(network.members(slice(k, k + 1)), quadratic=False).basis(x[few]).values
+            best = regress(basis, np.empty((len(few), 0)), targets[few], np.ones(len(few))).most_probable()
+            begun.alpha[k], begun.beta[k] = np.log([best.alpha, best.beta])
+    return begun
+
+
+def side_by_side(arrays: Sequence[NDArray[Any]]) -> Singles:
     """Return arrays (M, ...) as one (M, all of a network)."""
     rows = [each.reshape(len(each), -1) for each in arrays]
     return np.concatenate(rows, axis=1, dtype=np.float32, casting="same_kind")
@@ -160,9 +108,8 @@ def batch_size(rows: Sequence[Rows]) -> int:
 
 
 def learning_rates(steps: int, optimizer: str, speed: float, attempt: int) -> Array:
-    """Return the learning rate of each step, along half a cosine."""
-    half = 0.5 + 0.5 * np.cos(np.pi * np.arange(steps) / steps)
-    return np.asarray(speed * RATES[optimizer] * SLOWER**attempt * half)
+    """Return the learning rate of each step: it falls to zero along a line."""
+    return np.asarray(speed * RATES[optimizer] * SLOWER**attempt * (1 - np.arange(steps) / steps))
 
 
 def astray(reached: Array, loss: str) -> bool:
@@ -175,7 +122,7 @@ def _recorded(reached: list[Array]) -> list[float]:
     return [float(np.mean(reached[start : start + RECORDED])) for start in range(0, len(reached), RECORDED)]
 
 
-def minibatch(rows: Sequence[Rows], size: int, rng: np.random.Generator) -> tuple[Rows, NDArray[np.float32]]:
+def minibatch(rows: Sequence[Rows], size: int, rng: np.random.Generator) -> tuple[Rows, Singles]:
     """Return rows (M, B) and weights: all of few rows, filled up with rows of weight zero; a draw from many."""
     longest = min(size, max(map(len, rows)))
     index, weights = np.zeros((len(rows), longest), dtype=np.intp), np.ones((len(rows), longest), np.float32)
@@ -189,29 +136,87 @@ def minibatch(rows: Sequence[Rows], size: int, rng: np.random.Generator) -> tupl
     return index, weights
 
 
-Move = Callable[[NDArray[np.float32]], NDArray[np.float32]]  # from gradients (M, all of a network) to moves
+Move = Callable[[Singles], Singles]  # from gradients (M, all of a network) to moves
 
 
-def _adam(parameters: NDArray[np.float32]) -> Move:
-    """Return the moves of Adam (Kingma & Ba 2015)."""
-    means, squares, count = np.zeros_like(parameters), np.zeros_like(parameters), 0
+@dataclass
+class _Moments:
+    """Moves by the mean of gradients over the root of their mean square: Adam (Kingma & Ba 2015)."""
 
-    def move(gradients: NDArray[np.float32]) -> NDArray[np.float32]:
-        nonlocal means, squares, count
-        count += 1
-        first, second = (1 - kept**count for kept in MOMENTS)
-        means += (1 - MOMENTS[0]) * (gradients - means)
-        squares += (1 - MOMENTS[1]) * (gradients * gradients - squares)
-        return means / first / (np.sqrt(squares / second) + 1e-8)
+    means: Singles
+    squares: Singles
+    kept: tuple[float, float]
+    count: int = 0
+
+    @classmethod
+    def none(cls, shape: tuple[int, ...], kept: tuple[float, float]) -> _Moments:
+        return cls(np.zeros(shape, np.float32), np.zeros(shape, np.float32), kept)
+
+    def __call__(self, gradients: Singles) -> Singles:
+        self.count += 1
+        first, second = (1 - kept**self.count for kept in self.kept)
+        self.means += (1 - self.kept[0]) * (gradients - self.means)
+        self.squares += (1 - self.kept[1]) * (gradients * gradients - self.squares)
+        return self.means / first / (np.sqrt(self.squares / second) + 1e-8)
+
+
+def _adam(parameters: Singles, layers: Sequence[Layer]) -> Move:
+    return _Moments.none(parameters.shape, MOMENTS["adam"])
+
+
+def _soap(parameters: Singles, layers: Sequence[Layer]) -> Move:
+    """Return the moves of SOAP (Vyas et al. 2025): each layer's own, and those of Adam for the few other parameters."""
+    shapes = [(len(weights), weights.shape[1] + 1, weights.shape[2]) for weights, _ in layers]  # with the biases
+    ends = np.cumsum([rows * columns for _, rows, columns in shapes])
+    others = (len(parameters), parameters.shape[1] - ends[-1])
+    moves: list[Move] = [*map(_soap_of_layer, shapes), _Moments.none(others, MOMENTS["soap"])]
+
+    def move(gradients: Singles) -> Singles:
+        parts = np.split(gradients, ends, axis=1)
+        return np.concatenate([own(part) for own, part in zip(moves, parts, strict=True)], axis=1)
 
     return move
 
 
-def _sgd(parameters: NDArray[np.float32]) -> Move:
+def _soap_of_layer(shape: tuple[int, int, int]) -> Move:
+    """Return the moves of Adam along the eigenvectors of the mean products G G^T and G^T G of a layer's gradients G."""
+    moments = _Moments.none(shape, MOMENTS["soap"])
+    products = [np.zeros((shape[0], size, size), np.float32) for size in shape[1:]]
+    axes: list[Singles] = [
+        np.broadcast_to(np.eye(size, dtype=np.float32), (shape[0], size, size)) for size in shape[1:]
+    ]
+
+    def move(gradients: Singles) -> Singles:
+        own: NDArray[Any] = gradients.reshape(shape)
+        products[0] += (1 - moments.kept[1]) * (own @ _transposed(own) - products[0])
+        products[1] += (1 - moments.kept[1]) * (_transposed(own) @ own - products[1])
+        if moments.count & (moments.count - 1) == 0 or moments.count % TURNED == 0:
+            found = [_eigenvectors(product, old) for product, old in zip(products, axes, strict=True)]
+            left, right = _transposed(found[0]) @ axes[0], _transposed(axes[1]) @ found[1]
+            moments.means = left @ moments.means @ right
+            moments.squares = left**2 @ moments.squares @ right**2  # the old axes were uncorrelated
+            axes[:] = found
+        turned = _transposed(axes[0]) @ own @ axes[1]
+        moved = axes[0] @ moments(turned) @ _transposed(axes[1])
+        return moved.reshape(gradients.shape)
+
+    return move
+
+
+def _transposed(matrices: NDArray[Any]) -> NDArray[Any]:
+    return matrices.swapaxes(1, 2)
+
+
+def _eigenvectors(matrices: NDArray[Any], otherwise: NDArray[Any]) -> NDArray[Any]:
+    """Return them, or what there was before where a number is none: then the loss is none either."""
+    return np.linalg.eigh(matrices)[1] if np.isfinite(matrices).all() else otherwise
+
+
+def _sgd(parameters: Singles, layers: Sequence[Layer]) -> Move:
     """Return steps with momentum, the gradient of each network clipped to a norm."""
     kept = np.zeros_like(parameters)
 
-    def move(gradients: NDArray[np.float32]) -> NDArray[np.float32]:
+    def move(gradients: Singles) -> Singles:
         nonlocal kept
         norms = np.sqrt(np.sum(gradients.astype(float) ** 2, axis=1, keepdims=True))
         kept = MOMENTUM * kept + gradients * np.minimum(1.0, CLIPPED / np.maximum(norms, 1e-30)).astype(np.float32)
@@ -220,4 +225,4 @@ def _sgd(parameters: NDArray[np.float32]) -> Move:
     return move
 
 
-OPTIMIZERS: dict[str, Callable[[NDArray[np.float32]], Move]] = {"adam": _adam, "sgd": _sgd}
+OPTIMIZERS: dict[str, Callable[[Singles, Sequence[Layer]], Move]] = {"soap": _soap, "adam": _adam, "sgd": _sgd}
