@@ -19,7 +19,7 @@ import numpy as np
 
 from sonde.optimizers import bfgs, choose_starts
 from sonde.sampling import sobol
-from sonde.surrogates.covariance import CONSTANT, Covariance
+from sonde.surrogates.exact.covariance import CONSTANT, Covariance
 from sonde.surrogates.features import Features
 
 DIMENSION = 8

@@ -19,7 +19,7 @@ def _gp(**options: Any) -> Any:
 
 
 def _with_forms(keep: Callable[[Any], bool]) -> Any:
-    from sonde.surrogates.chain import FORMS, Chain
+    from sonde.surrogates.exact.warm_starts import FORMS, Chain
 
     strategy = _gp()
     strategy._chain = Chain(tuple(form for form in FORMS if keep(form)))

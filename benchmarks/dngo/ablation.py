@@ -27,7 +27,7 @@ def main() -> None:
     options = arguments()
     use_one_core(options.core)
     from benchmarks.report import report, write
-    from sonde.surrogates.adaptive import PAPER, Recipe
+    from sonde.surrogates.basis.adaptive import PAPER, Recipe
 
     recipes: dict[str, Any] = {
         "Sonde: 5 tanh networks, evidence, Adam": Recipe(),
@@ -74,11 +74,11 @@ def known(name: str) -> list[dict[str, Any]]:
 
 def judge(recipe: Any, make: Callable[[Array], Array], dimension: int, size: int, seed: int) -> tuple[float, float]:
     """Return the mean log density of unseen values and the share of them within the 90% band."""
-    from sonde.surrogates.adaptive import AdaptiveBasis
-    from sonde.surrogates.chain import PLAIN_FORMS, Chain, Data
+    from sonde.surrogates.basis.adaptive import AdaptiveBasis
+    from sonde.surrogates.basis.data import Table
+    from sonde.surrogates.basis.radial import RadialBasis
+    from sonde.surrogates.exact.warm_starts import PLAIN_FORMS, Chain, Data
     from sonde.surrogates.features import Features
-    from sonde.surrogates.radial import RadialBasis
-    from sonde.surrogates.table import Table
 
     rng = np.random.default_rng([seed, size])
     optimum = rng.uniform(0.2, 0.8, dimension)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from benchmarks.first_order.plots import COLOURS, GREY, panels, save
 from benchmarks.machine import use_one_core
 from benchmarks.report import report
-from sonde.surrogates.adaptive import PAPER, AdaptiveBasis, Recipe
-from sonde.surrogates.table import Table
+from sonde.surrogates.basis.adaptive import PAPER, AdaptiveBasis, Recipe
+from sonde.surrogates.basis.data import Table
 
 Array = NDArray[np.float64]
 

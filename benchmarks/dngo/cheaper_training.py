@@ -27,7 +27,7 @@ def main() -> None:
     from benchmarks.dngo.ablation import PROBLEMS, judge, known
     from benchmarks.report import report, write
     from sonde.strategies.threads import one_thread
-    from sonde.surrogates.adaptive import Recipe
+    from sonde.surrogates.basis.adaptive import Recipe
 
     recipes = {"default": Recipe(), "long": Recipe(members=5, optimizer="adam")}
     name = f"dngo_cheaper_training{options.suffix}"

@@ -34,8 +34,8 @@ from benchmarks.machine import use_one_core
 from benchmarks.report import report
 from sonde import DNGO
 from sonde.sampling import sobol
-from sonde.strategies.gp import GP
-from sonde.surrogates.chain import checkpoint
+from sonde.strategies.bayesian.gp import GP
+from sonde.surrogates.exact.warm_starts import checkpoint
 
 Row = dict[str, Any]
 

@@ -25,12 +25,12 @@ from benchmarks.latency.timing import clock
 from benchmarks.machine import describe_machine
 from sonde.acquisition.closed import log_expected_improvement
 from sonde.strategies.threads import one_thread
-from sonde.surrogates.adaptive import AdaptiveBasis, Recipe, Trained, trainer
-from sonde.surrogates.chain import checkpoint
-from sonde.surrogates.linear import LinearPosterior
-from sonde.surrogates.network import Network
-from sonde.surrogates.table import Table
-from sonde.surrogates.training import RECORDED
+from sonde.surrogates.basis.adaptive import AdaptiveBasis, Recipe, Trained, trainer
+from sonde.surrogates.basis.data import Table
+from sonde.surrogates.basis.networks import Network
+from sonde.surrogates.basis.posterior import LinearPosterior
+from sonde.surrogates.basis.training import RECORDED
+from sonde.surrogates.exact.warm_starts import checkpoint
 
 Array = NDArray[np.float64]
 Row = dict[str, Any]

@@ -15,7 +15,7 @@ import sonde
 from benchmarks.functions import hartmann6
 from sonde.sampling import Key, sobol
 from sonde.strategies import Strategy
-from sonde.strategies.gp import GP
+from sonde.strategies.bayesian.gp import GP
 
 Array = NDArray[np.float64]
 Tool = Generator[Array, Array, None]

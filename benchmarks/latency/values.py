@@ -28,13 +28,13 @@ from sonde.acquisition.pointwise import Pointwise
 from sonde.acquisition.port import Acquisition
 from sonde.acquisition.utilities import UTILITIES
 from sonde.sampling import Key
-from sonde.strategies.acquire import acquire
-from sonde.strategies.belief import Belief, Fantasies
-from sonde.strategies.field import Field
-from sonde.strategies.gp import believe
-from sonde.strategies.pools import best_pool
-from sonde.strategies.search import Box, best_point
-from sonde.surrogates.chain import Chain
+from sonde.strategies.bayesian.acquisitions import acquire
+from sonde.strategies.bayesian.domain import Field
+from sonde.strategies.bayesian.gp import believe
+from sonde.strategies.bayesian.joint_search import best_pool
+from sonde.strategies.bayesian.model import Belief, Fantasies
+from sonde.strategies.bayesian.search import Box, best_point
+from sonde.surrogates.exact.warm_starts import Chain
 from sonde.trials import History
 
 Gains = dict[tuple[str, str], float]  # of our search on theirs

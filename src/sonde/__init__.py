@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from sonde.space import Int as Int
     from sonde.space import Space as Space
     from sonde.strategies import Strategy as Strategy
-    from sonde.strategies.dngo import DNGO as DNGO
-    from sonde.strategies.fobo import FOBO as FOBO
-    from sonde.strategies.gp import GP as GP
-    from sonde.strategies.igo import IGO as IGO
+    from sonde.strategies.bayesian.dngo import DNGO as DNGO
+    from sonde.strategies.bayesian.gp import GP as GP
+    from sonde.strategies.first_order.fobo import FOBO as FOBO
+    from sonde.strategies.natural_gradient.igo import IGO as IGO
     from sonde.study import Study as Study
     from sonde.trials import Evaluation as Evaluation
     from sonde.trials import State as State
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 _WHERE = {
     "Bool": "sonde.space",
     "Categorical": "sonde.space",
-    "DNGO": "sonde.strategies.dngo",
+    "DNGO": "sonde.strategies.bayesian.dngo",
     "Evaluation": "sonde.trials",
-    "FOBO": "sonde.strategies.fobo",
+    "FOBO": "sonde.strategies.first_order.fobo",
     "Float": "sonde.space",
-    "GP": "sonde.strategies.gp",
-    "IGO": "sonde.strategies.igo",
+    "GP": "sonde.strategies.bayesian.gp",
+    "IGO": "sonde.strategies.natural_gradient.igo",
     "Int": "sonde.space",
     "Result": "sonde.api",
     "SondeError": "sonde.errors",

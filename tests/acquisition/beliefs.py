@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from tests.surrogates.models import numeric_gradient, units_of
 
 from sonde.acquisition.port import Acquisition
-from sonde.surrogates.covariance import Covariance
+from sonde.surrogates.exact.covariance import Covariance
+from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.features import Features
-from sonde.surrogates.gp import ExactPosterior
 
 Array = NDArray[np.float64]
 

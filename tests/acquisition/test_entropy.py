@@ -9,9 +9,9 @@ from tests.acquisition.beliefs import MIXED, NONE, PLANE, belief_of, check_slope
 from tests.surrogates.models import units_of
 
 from sonde.acquisition.entropy import Entropy
-from sonde.surrogates.covariance import Covariance
+from sonde.surrogates.exact.covariance import Covariance
+from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.features import Features
-from sonde.surrogates.gp import ExactPosterior
 
 LINE = Features((0,))
 

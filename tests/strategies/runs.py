@@ -11,8 +11,8 @@ from tests.trials.histories import Row, changed
 
 from sonde.sampling import Key
 from sonde.space import Bool, Space
-from sonde.strategies.igo import IGO
-from sonde.strategies.results import Results
+from sonde.strategies.natural_gradient.igo import IGO
+from sonde.strategies.natural_gradient.outcomes import Results
 from sonde.trials import Changes, Evaluation, History, Outcome, State, judge
 
 Array = NDArray[np.float64]

@@ -12,10 +12,10 @@ from sonde.errors import OptionError
 from sonde.space import Float, Space
 from sonde.strategies import Strategy, record, resolve_strategy
 from sonde.strategies.auto import TABLE, Auto
-from sonde.strategies.dngo import DNGO
-from sonde.strategies.fobo import FOBO
-from sonde.strategies.gp import GP
-from sonde.strategies.igo import IGO
+from sonde.strategies.bayesian.dngo import DNGO
+from sonde.strategies.bayesian.gp import GP
+from sonde.strategies.first_order.fobo import FOBO
+from sonde.strategies.natural_gradient.igo import IGO
 from sonde.strategies.random import Random
 from sonde.strategies.sobol import Sobol
 from sonde.study import Study

@@ -6,7 +6,7 @@ import gpytorch
 import numpy as np
 import torch
 from gpytorch.kernels import ConstantKernel, MaternKernel, PolynomialKernel, ScaleKernel
-from tests.surrogates.test_gp import BEND, LENGTHSCALES, NEW, NOISE, SCALE, X, Y
+from tests.surrogates.exact.test_gp import BEND, LENGTHSCALES, NEW, NOISE, SCALE, X, Y
 
 
 class Model(gpytorch.models.ExactGP):

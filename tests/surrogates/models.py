@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.surrogates.covariance import Covariance
+from sonde.surrogates.exact.covariance import Covariance
+from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.features import Features
-from sonde.surrogates.gp import ExactPosterior
 
 Array = NDArray[np.float64]
 

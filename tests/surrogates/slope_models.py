@@ -10,9 +10,9 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermeval
 from numpy.typing import NDArray
 
-from sonde.surrogates.profiles import PROFILES
-from sonde.surrogates.sites import Sites
-from sonde.surrogates.slopes import SlopeCovariance
+from sonde.surrogates.gradient.covariance import SlopeCovariance
+from sonde.surrogates.gradient.observations import Sites
+from sonde.surrogates.gradient.profiles import PROFILES
 
 if TYPE_CHECKING:
     from sonde.kernels import Kernel

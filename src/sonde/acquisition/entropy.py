@@ -25,7 +25,7 @@ from scipy.special import softmax
 from sonde.acquisition.port import Acquisition
 from sonde.acquisition.sampling import base_samples, cholesky, cholesky_pull
 from sonde.surrogates.features import Features
-from sonde.surrogates.posterior import Joint, Posterior
+from sonde.surrogates.port import Joint, Posterior
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from sonde.acquisition.averages import average
 from sonde.acquisition.closed import FORMULAS
 from sonde.acquisition.port import Acquisition
 from sonde.surrogates.features import Features
-from sonde.surrogates.posterior import Marginals, Posterior
+from sonde.surrogates.port import Marginals, Posterior
 
 Array = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from sonde.sampling import Key
 from sonde.space import Space
+from sonde.strategies.initial_design import first_count, ready
 from sonde.strategies.port import Model, Strategy
 from sonde.strategies.registry import resolve_strategy
-from sonde.strategies.start import first_count, ready
 from sonde.trials import History
 
 

@@ -12,10 +12,10 @@ from sonde.strategies.port import Strategy
 _WHERE = {
     "auto": ("sonde.strategies.auto", "Auto"),
     "random": ("sonde.strategies.random", "Random"),
-    "dngo": ("sonde.strategies.dngo", "DNGO"),
-    "fobo": ("sonde.strategies.fobo", "FOBO"),
-    "igo": ("sonde.strategies.igo", "IGO"),
-    "gp": ("sonde.strategies.gp", "GP"),
+    "dngo": ("sonde.strategies.bayesian.dngo", "DNGO"),
+    "fobo": ("sonde.strategies.first_order.fobo", "FOBO"),
+    "igo": ("sonde.strategies.natural_gradient.igo", "IGO"),
+    "gp": ("sonde.strategies.bayesian.gp", "GP"),
     "sobol": ("sonde.strategies.sobol", "Sobol"),
 }
 

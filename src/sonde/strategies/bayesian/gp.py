@@ -1,0 +1,146 @@
+"""The strategy ``"gp"``: an exact Gaussian process and reparameterized acquisitions (Wilson et al. 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.acquisition.utilities import Utility
+from sonde.sampling import Key
+from sonde.space import Space
+from sonde.strategies.bayesian.acquisitions import check_acquisition
+from sonde.strategies.bayesian.joint_search import SEARCHES
+from sonde.strategies.bayesian.loop import THRIFT, Bayesian
+from sonde.strategies.bayesian.model import Belief, best_points, best_value, features_of, measured_constraints
+from sonde.strategies.bayesian.predictions import BelievedValues
+from sonde.strategies.initial_design import first_count
+from sonde.strategies.options import one_of
+from sonde.strategies.threads import one_thread
+from sonde.surrogates.exact.feasibility import Feasibility, combine, learn_constraint, learn_success
+from sonde.surrogates.exact.fitting import sample
+from sonde.surrogates.exact.gp import ExactPosterior
+from sonde.surrogates.exact.warm_starts import FOLLOWED, PLAIN_FORMS, Chain, Data
+from sonde.surrogates.features import Features
+from sonde.surrogates.outputs import Scale
+from sonde.trials import History
+
+Array = NDArray[np.float64]
+
+EXPLORING = {"map": "draw", "draw": "draw", "slice": "slice"}  # hyperparameters, and which are used to look elsewhere
+DRAWS = {"draw": 1, "slice": 10}  # how many hyperparameters are drawn
+WHOLE = 100  # up to so many values a draw is of all hyperparameters; beyond, where it is dearer, of a share of them
+DRAWN = 16  # and of at most so many
+ANY = Key(0, 0)
+_DRAW = 12  # purpose of the key's stream
+
+
+class GP(Bayesian):
+    """Models the values by a Gaussian process and tries where most is expected.
+
+    The bare name ``"gp"`` chooses well by itself; every option is for those who want to choose.
+
+    Parameters
+    ----------
+    acquisition
+        ``"log_ei"`` (default), ``"ei"``, ``"pi"``, ``"ucb"``, ``"sr"`` or ``"es"``; or a function
+        ``(mean (q,), spread (q,), best) -> number`` of a pool's outcomes mean + spread, in JAX: its mean is maximised.
+    batch
+        Points asked for together are chosen one after the other, each with those before it under way
+        (``"greedy"``), or then moved together as well (``"joint"``).
+    search
+        How the acquisition is searched: ``"bfgs"``, ``"adam"``, ``"direct"`` or ``"random"``.
+    hyperparameters
+        Drawn from their posterior anew for each suggestion (``"draw"``), the most probable ones (``"map"``), or an
+        average over ten draws (``"slice"``).
+    """
+
+    name = "gp"
+
+    def __init__(
+        self, acquisition: str | Utility | Callable[..., Any] = "log_ei", *, batch: str = "greedy",
+        search: str = "bfgs", hyperparameters: str = "draw",
+    ) -> None:  # fmt: skip
+        self.acquisition = check_acquisition(acquisition)
+        self.batch = one_of(batch, "batch", tuple(THRIFT))
+        self.search = one_of(search, "search", tuple(SEARCHES))
+        self.hyperparameters = one_of(hyperparameters, "hyperparameters", tuple(EXPLORING))
+        self._chain = Chain()
+        self._plain = Chain(PLAIN_FORMS)  # predictions are of the values themselves, far from the best ones too
+
+    def believe(self, space: Space, history: History, key: Key, *, far: bool = False) -> Belief:
+        """Return the belief of the Gaussian process."""
+        hyperparameters = EXPLORING[self.hyperparameters] if far else self.hyperparameters
+        return believe(space, history, self._chain, hyperparameters=hyperparameters, key=key)
+
+    @one_thread()
+    def model(self, space: Space, history: History) -> BelievedValues:
+        """Return the Gaussian process on the results so far."""
+        belief = believe(space, history, self._plain)
+        posterior = belief.posteriors[0]
+        assert isinstance(posterior, ExactPosterior)
+        return BelievedValues(
+            space, belief, history.completed.numbers, lambda: posterior.leave_one_out(belief.values),
+            lambda: believe(space, history, self._plain, hyperparameters="slice"),
+        )  # fmt: skip
+
+    @one_thread()
+    def explain(self, space: Space, history: History) -> str:
+        """Say what it does."""
+        if not self.ready(space, history):
+            return f"spreads the first {first_count(space)} configurations evenly, for want of results to learn from"
+        belief = believe(space, history, self._chain)
+        name = self.acquisition if isinstance(self.acquisition, str) else "a utility of yours"
+        scale = "as they are" if belief.scale.floor is None else "on a log scale"
+        lengths = _lengthscales(belief)[: len(space)]
+        names = [space.names[k] for k in np.argsort(lengths, kind="stable")[:3]]
+        return (
+            f"models {len(belief.values)} values, {scale}, by a Gaussian process and maximises {name}; "
+            f"the values depend most on {', '.join(names)}"
+        )
+
+
+def believe(space: Space, history: History, chain: Chain, *, hyperparameters: str = "map", key: Key = ANY) -> Belief:
+    """Return the belief after a history with at least one completed trial."""
+    features = features_of(space)
+    done = history.completed
+    values, deviations = history.values[done.numbers], history.noise[done.numbers]
+    draw = hyperparameters in DRAWS and len(done) <= FOLLOWED  # beyond, the posterior is narrow and a draw is dear
+    fitted = chain.fit(features, Data(done.units, values, deviations), follow=not draw)
+    scale, plain, features = Scale.of(values, fitted.kappa), features, fitted.features
+    x, y, noise = features(done.units), scale(values), scale.noise(values, deviations)
+    covariances = [fitted.covariance]
+    if draw:
+        share = min(1.0, WHOLE / len(y), DRAWN / len(fitted.covariance.theta))
+        thetas = sample(fitted.covariance, x, y, noise, count=DRAWS[hyperparameters], rng=key.rng(_DRAW), share=share)
+        covariances = [replace(fitted.covariance, theta=theta) for theta in thetas]
+    posteriors = tuple(ExactPosterior.of(each, x, y, noise) for each in covariances)
+    usable = history.violations[done.numbers] <= 0
+    return Belief(
+        features, scale, posteriors, y,
+        best=best_value(posteriors[0], x, y, usable),
+        incumbents=best_points(done.units, y, usable),
+        feasibility=feasibility(plain, history),
+    )  # fmt: skip
+
+
+def _lengthscales(belief: Belief) -> Array:
+    posterior = belief.posteriors[0]
+    assert isinstance(posterior, ExactPosterior)
+    return posterior.covariance.theta
+
+
+def feasibility(features: Features, history: History) -> Feasibility | None:
+    """Return what is believed about what works; None where nothing failed and no constraint was measured."""
+    done, failed = history.completed, history.failed
+    conditions = [
+        learn_constraint(features, done.units[rows], levels)
+        for rows, levels in measured_constraints(history, done.numbers).values()
+    ]
+    if len(failed):
+        units = np.concatenate([done.units, failed.units])
+        conditions.insert(0, learn_success(features, units, np.arange(len(units)) < len(done)))
+    return combine(conditions)

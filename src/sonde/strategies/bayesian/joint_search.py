@@ -1,0 +1,108 @@
+"""The four searches of Wilson et al. (2017), section 3, for pools of any size.
+
+``bfgs`` climbs on fixed base samples ("GD"), ``adam`` on fresh ones at every step ("SGD"), ``random`` takes the best
+of 2^15 pools, ``direct`` divides rectangles. The two that climb end below the two that do not in
+``benchmarks/acquisition/inner_optimizers.py``, neither clearly ahead of the other; the first is the default because it
+is done sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.acquisition.port import Acquisition
+from sonde.optimizers import adam, choose_starts, direct
+from sonde.sampling import Key
+from sonde.strategies.bayesian.domain import Field
+from sonde.strategies.bayesian.search import Box, back_inside, candidates, slide
+
+Array = NDArray[np.float64]
+
+RAW = 128  # pools from which a climb's starts are chosen
+STARTS = 4
+RANDOM_POOLS = 2**15
+ADAM_STEPS = 256
+DIRECT_EVALUATIONS = 2000
+_POOLS = 8  # purpose of the key's stream
+
+
+def best_pool(
+    acquisition: Acquisition, field: Field, box: Box, key: Key, *, size: int, method: str, guess: Array | None = None
+) -> Array | None:
+    """Return the pool (q, d) of highest acquisition that ``method`` finds; ``guess`` (q, d) is one to start from."""
+    points = candidates(field, box, key, count=RAW * 2)
+    if not len(points):
+        return None
+    pools = SEARCHES[method](acquisition, field, box, points, size, key, guess)
+    return np.asarray(pools[int(np.argmax(acquisition.values(pools)))])
+
+
+def _climbing(
+    acquisition: Acquisition, field: Field, box: Box, points: Array, size: int, key: Key, guess: Array | None
+) -> Array:
+    starts = _starts(acquisition, points, size, key, guess)
+    return np.concatenate([starts, slide(acquisition, field, box, starts)])
+
+
+def _stochastic(
+    acquisition: Acquisition, field: Field, box: Box, points: Array, size: int, key: Key, guess: Array | None
+) -> Array:
+    starts = _starts(acquisition, points, size, key, guess)
+    flat = starts.reshape(-1, points.shape[1])
+    moving = field.snap(flat)[1] & field.free
+    low, high = (np.where(moving, bound, flat).reshape(len(starts), -1) for bound in (box.low, box.high))
+
+    def function(step: int, pools: Array) -> tuple[Array, Array]:
+        value, slope = acquisition.fresh(step).slopes(pools.reshape(starts.shape))
+        return value, slope.reshape(pools.shape)
+
+    reached = adam(function, starts.reshape(len(starts), -1), low, high, steps=ADAM_STEPS)
+    inside = back_inside(field, flat, field.snap(reached.reshape(flat.shape))[0]).reshape(starts.shape)
+    return np.concatenate([starts, inside])
+
+
+def _random(
+    acquisition: Acquisition, field: Field, box: Box, points: Array, size: int, key: Key, guess: Array | None
+) -> Array:
+    many = candidates(field, box, key, count=RANDOM_POOLS // 8)
+    pools = _drawn(many, RANDOM_POOLS, size, key)
+    blocks = [acquisition.values(pools[i : i + 512]) for i in range(0, len(pools), 512)]
+    return pools[[int(np.argmax(np.concatenate(blocks)))]]
+
+
+def _dividing(
+    acquisition: Acquisition, field: Field, box: Box, points: Array, size: int, key: Key, guess: Array | None
+) -> Array:
+    low, high = (np.tile(bound, size) for bound in (box.low, box.high))
+
+    def snapped(flat: Array) -> Array:
+        near = field.snap(flat.reshape(-1, points.shape[1]))[0]
+        return near.reshape(-1, size, points.shape[1])
+
+    def values(flat: Array) -> Array:
+        pools = snapped(flat)
+        inside = field.feasible(pools.reshape(-1, points.shape[1])).reshape(len(pools), size).all(axis=1)
+        return np.where(inside, acquisition.values(pools), -1e6)
+
+    fallback = _drawn(points, 1, size, key)
+    found = snapped(direct(values, low, high, evaluations=DIRECT_EVALUATIONS))
+    return found if field.feasible(found[0]).all() else fallback
+
+
+def _starts(acquisition: Acquisition, points: Array, size: int, key: Key, guess: Array | None) -> Array:
+    pools = _drawn(points, RAW, size, key)
+    count = STARTS if guess is None else 1  # beside a good guess, one other start is insurance enough
+    chosen = pools[choose_starts(acquisition.values(pools), count, key.rng(_POOLS + 1), log=acquisition.log)]
+    return chosen if guess is None else np.concatenate([guess[None], chosen])
+
+
+def _drawn(points: Array, count: int, size: int, key: Key) -> Array:
+    """Return ``count`` pools (count, size, d) of candidates drawn at random."""
+    return points[key.rng(_POOLS).integers(len(points), size=(count, size))]
+
+
+Search = Callable[[Acquisition, Field, Box, Array, int, Key, "Array | None"], Array]
+SEARCHES: dict[str, Search] = {"bfgs": _climbing, "adam": _stochastic, "random": _random, "direct": _dividing}

@@ -1,0 +1,96 @@
+"""What is believed about the objective and about what works, and outcomes imagined of points under way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.acquisition.sampling import base_samples
+from sonde.space import Space
+from sonde.surrogates.exact.feasibility import Feasibility
+from sonde.surrogates.features import Features
+from sonde.surrogates.outputs import Scale
+from sonde.surrogates.port import Posterior
+from sonde.trials import History
+
+Array = NDArray[np.float64]
+
+FANTASIES = 32
+SURE = 1e-9  # noise variance of a fantasy
+PROMISING = 256  # values at most among which the best is sought where there is noise
+NOISY = 1e-4  # noise variance above which the best value seen may be luck
+
+
+@dataclass(frozen=True)
+class Belief:
+    """A model of the objective (several, where hyperparameters are marginalised), and of what works."""
+
+    features: Features
+    scale: Scale
+    posteriors: tuple[Posterior, ...]
+    values: Array  # (n,), on the model's scale: higher is better
+    best: float | None  # the best feasible value so far, on that scale; None: there is none
+    incumbents: Array  # (m, d): the best points, best first
+    feasibility: Feasibility | None
+
+
+def features_of(space: Space) -> Features:
+    """Return the features of a space: how many choices a parameter without order has."""
+    return Features(tuple(0 if each.ordered else int(each.axis.size) for each in space.parameters.values()))
+
+
+def best_value(posterior: Posterior, x: Array, y: Array, usable: NDArray[np.bool_]) -> float | None:
+    """Return the best value seen; where there is noise, the best of what the model makes of the values."""
+    if not usable.any():
+        return None
+    if posterior.noise <= NOISY:
+        return float(np.max(y[usable]))
+    promising = np.flatnonzero(usable)
+    if len(promising) > PROMISING:  # a value far from the best is not the best by luck
+        promising = promising[np.argpartition(-y[promising], PROMISING)[:PROMISING]]
+    return float(np.max(posterior.marginals(x[promising]).mean[:, 0]))
+
+
+def best_points(units: Array, y: Array, usable: NDArray[np.bool_], count: int = 3) -> Array:
+    """Return the best points, feasible ones first."""
+    return units[np.argsort(-np.where(usable, y, y - 1e6), kind="stable")[:count]]
+
+
+def measured_constraints(history: History, numbers: NDArray[np.int64]) -> dict[str, tuple[list[int], Array]]:
+    """Return, for each constraint that was told of these trials, which of them it was told of, and its levels."""
+    if not history.constraints:
+        return {}
+    told = [history.constraints.get(number, {}) for number in numbers.tolist()]
+    found = {}
+    for name in sorted({name for levels in told for name in levels}):
+        rows = [i for i, levels in enumerate(told) if name in levels]
+        found[name] = (rows, np.array([told[i][name] for i in rows]))
+    return found
+
+
+@dataclass
+class Fantasies:
+    """The belief with points under way: S outcomes of each, sampled jointly, one point after the other."""
+
+    posterior: Posterior
+    best: Array  # (S,)
+    base: Array  # (S, f), a column for each point under way
+    _used: int = field(default=0)
+
+    @classmethod
+    def of(cls, posterior: Posterior, best: float, room: int, seed: int) -> Fantasies:
+        """Return the belief with nothing under way yet and room for so many points."""
+        return cls(posterior, np.array([best]), base_samples(FANTASIES, room, seed) if room else np.empty((1, 0)))
+
+    def add(self, x: Array) -> None:
+        """Condition on the outcomes of a point with features (p,), the next row of L z.
+
+        They are values of the function itself, without noise: improvement is a question of those.
+        """
+        belief = self.posterior.marginals(x[None])
+        outcomes = belief.mean[0] + np.sqrt(belief.variance) * self.base[:, self._used]
+        self.posterior = self.posterior.condition(x[None], outcomes[None], SURE - self.posterior.noise)
+        self.best = np.maximum(self.best, outcomes)
+        self._used += 1

@@ -1,0 +1,197 @@
+"""Losses of the networks and their gradients, in closed form.
+
+A loss looks at the basis functions of the last layer; its gradient in them goes back through the layers by the chain
+rule. With A = beta Phi^T Phi + alpha I the precision of the output weights and m = beta A^-1 Phi^T y their mean
+(eq. 6 and 7 of Snoek et al. 2015), the negative log marginal likelihood L (eq. 8) has
+
+    dL / dPhi = beta (Phi m - y) m^T + beta Phi A^-1,
+
+because m minimises the misfit and so does not move to first order. One Cholesky factor of A serves its inverse and its
+determinant. That algebra is done in float64 whatever the networks are; the rest in the networks' own precision.
+
+Here a row of the data is a column: units come first, and the last of them is the constant, so that biases are weights
+like the others and every array is read in the order in which it lies in memory.
+
+Symbols: M networks, B rows of each, p inputs, H units, D = H + 1 basis functions (the last one is constant).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+from scipy.special import expit
+
+from sonde.surrogates.basis.networks import ACTIVATIONS, GAIN, Layer, Network
+from sonde.surrogates.basis.regression import ALPHA, BETA, BOUNDS
+
+Array = NDArray[np.float64]
+Arrays = list[NDArray[Any]]
+
+JITTER = 1e-4  # beside alpha, so that the factor exists
+
+
+class Parameters(NamedTuple):
+    """What is trained: weights and biases of each layer, and what the loss itself has."""
+
+    layers: tuple[Layer, ...]
+    output: Array  # (M, D): linear output weights; not of the evidence, which integrates them out
+    alpha: Array  # (M,), log precision of the output weights: of the evidence only
+    beta: Array  # (M,), log precision of the noise, likewise
+
+    @classmethod
+    def of(cls, network: Network, dtype: Any = np.float32) -> Parameters:
+        """Return the parameters of networks before training."""
+        layers = tuple(Layer(*(each.astype(dtype) for each in layer)) for layer in network.layers)
+        count = network.count
+        return cls(layers, np.zeros((count, network.units), dtype), np.zeros(count), np.full(count, 3.0))
+
+    @property
+    def arrays(self) -> Arrays:
+        """All of them in a fixed order."""
+        return [*(each for layer in self.layers for each in layer), self.output, self.alpha, self.beta]
+
+    @classmethod
+    def from_arrays(cls, arrays: Sequence[NDArray[Any]]) -> Parameters:
+        """Return the parameters whose ``arrays`` these are."""
+        *flat, output, alpha, beta = arrays
+        pairs = zip(flat[::2], flat[1::2], strict=True)
+        return cls(tuple(Layer(*pair) for pair in pairs), output, alpha, beta)
+
+
+class Objective(NamedTuple):
+    """Losses (M,), and slopes in the units of the last layer (M, H, B), the output weights, log alpha and log beta."""
+
+    losses: Array
+    units: NDArray[Any]
+    output: NDArray[Any]
+    alpha: Array
+    beta: Array
+
+
+Loss = Callable[[Parameters, NDArray[Any], NDArray[Any], NDArray[Any]], Objective]
+
+
+def loss_and_gradient(
+    parameters: Parameters, activation: str, loss: str, x: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]
+) -> tuple[Array, Parameters]:
+    """Return the losses (M,) at rows x (M, B, p) with these targets and weights (M, B), 0 or 1, and their gradients."""
+    kinds, matrices = ACTIVATIONS[activation], [np.concatenate(layer, axis=1) for layer in parameters.layers]
+    outputs = _forward(matrices, kinds, GAIN.astype(x.dtype) * x.swapaxes(1, 2))
+    reached = LOSSES[loss](parameters, outputs[-1], targets, weights)
+    gradients = _backward(matrices, kinds, outputs, reached.units)
+    layers = tuple(Layer(each[:, :-1], each[:, -1:]) for each in gradients)
+    return reached.losses, Parameters(layers, reached.output, reached.alpha, reached.beta)
+
+
+def _forward(matrices: Arrays, kinds: Sequence[str], x: NDArray[Any]) -> Arrays:
+    """Return what goes into the layers and comes out of the last, each (M, H + 1, B)."""
+    outputs = [_with_constant(len(x), x.shape[1], x)]
+    outputs[0][:, :-1] = x
+    for kind, matrix in zip(kinds, matrices, strict=True):
+        outputs.append(_with_constant(len(matrix), matrix.shape[2], x))
+        units = outputs[-1][:, :-1]
+        np.matmul(matrix.swapaxes(1, 2), outputs[-2], out=units)
+        np.tanh(units, out=units) if kind == "tanh" else np.maximum(units, 0, out=units)
+    return outputs
+
+
+def _with_constant(count: int, units: int, like: NDArray[Any]) -> NDArray[Any]:
+    """Return room for units, and the constant behind them."""
+    room = np.empty((count, units + 1, like.shape[2]), like.dtype)
+    room[:, -1] = 1.0
+    return room
+
+
+def _backward(matrices: Arrays, kinds: Sequence[str], outputs: Arrays, slopes: NDArray[Any]) -> Arrays:
+    """Return the slopes in the matrices."""
+    found: Arrays = []
+    for place in reversed(range(len(matrices))):
+        units = outputs[place + 1][:, :-1]
+        if kinds[place] == "tanh":
+            bend = units * units
+            np.subtract(1, bend, out=bend)
+            bend *= slopes
+        else:
+            bend = slopes * (units > 0)
+        found.append(outputs[place] @ bend.swapaxes(1, 2))
+        if place:
+            slopes = matrices[place][:, :-1] @ bend
+    return found[::-1]
+
+
+def _squares(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]) -> Objective:
+    """The mean squared error of the linear output: the MAP estimate."""
+    errors = (parameters.output[:, None, :] @ basis)[:, 0] - targets
+    errors *= weights
+    counts = weights.sum(axis=1)
+    losses = np.sum(errors.astype(float) ** 2, axis=1) / counts
+    return _of_output(parameters, basis, losses, errors * (2 / counts)[:, None])
+
+
+def _logistic(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]) -> Objective:
+    """The mean of -log P of labels 1 and -1."""
+    margins = targets * (parameters.output[:, None, :] @ basis)[:, 0]
+    counts = weights.sum(axis=1)
+    losses = np.sum(weights * np.logaddexp(0, -margins).astype(float), axis=1) / counts
+    return _of_output(parameters, basis, losses, -targets * weights * expit(-margins) / counts[:, None])
+
+
+def _of_output(parameters: Parameters, basis: NDArray[Any], losses: Array, slopes: NDArray[Any]) -> Objective:
+    """A loss of the linear output with these slopes (M, B) in it."""
+    nothing = np.zeros(len(losses))
+    by_output = (basis @ slopes[..., None])[..., 0]
+    return Objective(losses, parameters.output[:, :-1, None] * slopes[:, None, :], by_output, nothing, nothing)
+
+
+def _evidence(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]) -> Objective:
+    """-log p(targets) (eq. 8), the output weights integrated out, and the priors of alpha and beta, a row."""
+    dtype, size = basis.dtype, basis.shape[1]
+    if not weights.all():
+        basis, targets = basis * weights[:, None, :], targets * weights
+    counts = weights.sum(axis=1, dtype=float)
+    log_alpha, log_beta = (np.clip(each.astype(float), -BOUNDS, BOUNDS) for each in (parameters.alpha, parameters.beta))
+    alpha, beta = np.exp(log_alpha), np.exp(log_beta)
+    gram, inverse, log_determinant = _inverted(basis, alpha, beta)
+    projected = (basis @ targets[..., None])[..., 0].astype(float)
+    mean = beta[:, None] * (inverse @ projected[..., None])[..., 0]  # eq. (6)
+    errors = (mean.astype(dtype)[:, None, :] @ basis)[:, 0] - targets
+    misfit, length = np.sum(errors.astype(float) ** 2, axis=1), np.sum(mean**2, axis=1)
+    logs = size * log_alpha + counts * log_beta - log_determinant
+    hyper = 0.5 * ((log_alpha - ALPHA[0]) / ALPHA[1]) ** 2 + 0.5 * ((log_beta - BETA[0]) / BETA[1]) ** 2
+    losses = (0.5 * (beta * misfit + (alpha + JITTER) * length - logs) + hyper) / counts
+    share = beta / counts
+    slopes = (share[:, None, None] * inverse[:, :-1]).astype(dtype) @ basis
+    slopes += (share[:, None] * mean[:, :-1]).astype(dtype)[..., None] * errors[:, None, :]
+    traces = np.trace(inverse, axis1=1, axis2=2), np.sum(inverse * gram, axis=(1, 2))
+    by_alpha = 0.5 * alpha * (length + traces[0]) - 0.5 * size + (log_alpha - ALPHA[0]) / ALPHA[1] ** 2
+    by_beta = 0.5 * beta * (misfit + traces[1]) - 0.5 * counts + (log_beta - BETA[0]) / BETA[1] ** 2
+    by_alpha *= log_alpha == parameters.alpha  # beyond the bounds nothing changes
+    by_beta *= log_beta == parameters.beta
+    return Objective(losses, slopes, np.zeros_like(parameters.output), by_alpha / counts, by_beta / counts)
+
+
+def _inverted(basis: NDArray[Any], alpha: Array, beta: Array) -> tuple[Array, Array, Array]:
+    """Return Phi^T Phi, the inverse of A (eq. 7) and its log determinant for each network, NaN where there is none."""
+    count, size, _ = basis.shape
+    grams, inverses, logs = np.empty((count, size, size)), np.empty((count, size, size)), np.full(count, np.nan)
+    for k in range(count):
+        own = basis[k].astype(float)
+        grams[k] = own @ own.T
+        precision = beta[k] * grams[k]
+        precision[np.diag_indices(size)] += alpha[k] + JITTER
+        factor, failed = lapack.dpotrf(precision.T, lower=1, clean=1)
+        if failed:
+            inverses[k] = np.nan
+            continue
+        logs[k] = 2 * np.sum(np.log(np.diagonal(factor)))
+        inverse, _ = lapack.dpotri(factor, lower=1)
+        inverses[k] = inverse + np.tril(inverse, -1).T
+    return grams, inverses, logs
+
+
+LOSSES: dict[str, Loss] = {"squares": _squares, "logistic": _logistic, "evidence": _evidence}
+LOSSES_OF_ZERO = {"squares": 1.0, "logistic": 1.0, "evidence": 10.0}  # of answering zero, about

@@ -1,0 +1,1 @@
+"""The exact Gaussian process on values: covariance, marginal likelihood, fits of its hyperparameters."""

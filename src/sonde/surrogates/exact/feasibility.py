@@ -1,0 +1,91 @@
+"""The probability that a configuration works, learned from failures and from measured constraints.
+
+A measured constraint c(x) <= 0 has a Gaussian process of its own: P = Phi(-mean / deviation). Failures are labels, +1
+or -1, and the classifier is the least-squares one (Rasmussen & Williams 2006, section 6.5): the regression on the
+labels, squashed by Phi((a mean + b) / sqrt(1 + a^2 variance)) with a and b by leave-one-out likelihood. It needs
+nothing that the regression does not have already, gradients included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import erfcx, log_ndtr
+
+from sonde.surrogates.exact.fitting import fit
+from sonde.surrogates.exact.gp import ExactPosterior
+from sonde.surrogates.features import Features
+from sonde.surrogates.port import Posterior
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Passing:
+    """log P(pass) = log Phi((slope mean + offset) / sqrt(extra + slope^2 variance)) of one condition."""
+
+    posterior: Posterior
+    features: Features
+    slope: float
+    offset: float
+    extra: float  # 1 for a classifier, 0 for a measured quantity
+
+    def __call__(self, units: Array) -> tuple[Array, Array]:
+        """Return log P (m,) and its gradient (m, d) at units (m, d)."""
+        belief = self.posterior.marginals(self.features(units))
+        top = self.slope * belief.mean[:, 0] + self.offset
+        width = np.sqrt(self.extra + self.slope**2 * belief.variance)
+        z = top / width
+        value = log_ndtr(z)
+        rate = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2.0))  # phi / Phi
+        mean_slope = (rate * self.slope / width)[:, None]
+        variance_slope = -0.5 * rate * z * self.slope**2 / width**2
+        return value, self.features.pull(belief.pull(mean_slope, variance_slope), units)
+
+
+@dataclass(frozen=True)
+class Feasibility:
+    """log P(all conditions pass), the conditions taken as independent."""
+
+    conditions: tuple[Passing, ...]
+
+    def __call__(self, units: Array) -> tuple[Array, Array]:
+        """Return log P (m,) and its gradient (m, d) at units (m, d)."""
+        parts = [condition(units) for condition in self.conditions]
+        return sum(value for value, _ in parts), sum(slope for _, slope in parts)  # type: ignore[return-value]
+
+
+def learn_success(features: Features, units: Array, works: NDArray[np.bool_]) -> Passing:
+    """Return the classifier of configurations that worked and that failed."""
+    x, labels = features(units), np.where(works, 1.0, -1.0)
+    covariance, _ = fit(features.groups, x, labels, np.zeros(len(x)))
+    posterior = ExactPosterior.of(covariance, x, labels)
+    means, variances = posterior.leave_one_out(labels)
+
+    def loss(parameters: Array) -> float:
+        rate, offset = np.exp(parameters[0]), parameters[1]
+        z = (rate * means + offset) / np.sqrt(1 + rate**2 * variances)
+        # weak priors: one failure among a hundred must not make the classifier certain
+        return float(-np.sum(log_ndtr(labels * z)) + 0.5 * (parameters[0] - 1) ** 2 + 0.5 * offset**2)
+
+    best = minimize(loss, np.array([1.0, 0.0]), method="L-BFGS-B", bounds=[(-3.0, 4.0), (-3.0, 3.0)]).x
+    return Passing(posterior, features, float(np.exp(best[0])), float(best[1]), 1.0)
+
+
+def learn_constraint(features: Features, units: Array, levels: Array) -> Passing:
+    """Return the probability that a measured quantity, at most 0 where feasible, is so."""
+    largest = float(np.max(np.abs(levels))) or 1.0
+    scaled = np.arcsinh(10 * (levels / largest))  # monotone, keeps 0, tames decades
+    centre, deviation = float(scaled.mean()), float(scaled.std()) or 1.0
+    x, y = features(units), (scaled - centre) / deviation
+    covariance, _ = fit(features.groups, x, y, np.zeros(len(x)))
+    return Passing(ExactPosterior.of(covariance, x, y), features, -1.0, -centre / deviation, 1e-12)
+
+
+def combine(conditions: Sequence[Passing]) -> Feasibility | None:
+    """Return the conditions together; None where there is none."""
+    return Feasibility(tuple(conditions)) if conditions else None

@@ -1,0 +1,1 @@
+"""The Gaussian process on values and gradients (Ament & Gomes 2022)."""

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+from tests.space.spaces import examples
+
+from sonde.surrogates.basis import data as table
+from sonde.surrogates.basis.data import FEW, HELD, WORST, Table, held_out, log_score
+
+
+def table_of(count: int, seed: int = 0) -> Table:
+    rng = np.random.default_rng(seed)
+    return Table(rng.random((count, 2)), rng.normal(size=count), rng.random(count))
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 8, 13])
+def test_a_sum_over_blocks_is_over_all_rows_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "BLOCK", 4)
+    data = table_of(count)
+    known: dict[bytes, np.ndarray] = {}
+    sizes: list[int] = []
+
+    def products(block: Table) -> np.ndarray:
+        sizes.append(len(block.y))
+        return block.x.T @ block.x
+
+    np.testing.assert_allclose(data.summed(known, products), data.x.T @ data.x, atol=1e-12)
+    assert sizes == [count % 4] + [4] * (count // 4)
+    assert len(known) == count // 4
+
+
+def test_whole_blocks_are_summed_once_as_data_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "BLOCK", 4)
+    data, known = table_of(30), {}
+    sizes: list[int] = []
+
+    def count(block: Table) -> int:
+        sizes.append(len(block.y))
+        return len(block.y)
+
+    assert data.rows(slice(9)).summed(known, count) == 9
+    assert data.summed(known, count) == 30
+    assert sizes == [1, 4, 4, 2, 4, 4, 4, 4, 4]  # the first two blocks are known the second time
+    other = table_of(30, seed=1)
+    assert other.summed(known, count) == 30
+    assert len(known) == 14  # what is known of other data is not taken for these
+
+
+def test_rows_are_chosen_by_slices_and_by_indexes() -> None:
+    data = table_of(9)
+    for one, other in zip(data.rows(slice(2, 5)), data.rows(np.array([2, 3, 4])), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert len(data.rows(slice(9, None)).y) == 0
+    assert data.rows(slice(0)).x.shape == (0, 2)
+
+
+@examples(30)
+@given(count=st.integers(0, 300), more=st.integers(0, 100))
+def test_a_fifth_of_many_rows_is_held_out_and_stays_so(count: int, more: int) -> None:
+    held = held_out(count)
+    assert held.shape == (count,)
+    assert held.sum() == (count // HELD if count >= FEW else 0)
+    if count >= FEW:
+        np.testing.assert_array_equal(held_out(count + more)[:count], held)
+
+
+def test_data_have_a_name_of_their_own() -> None:
+    data = table_of(12)
+    wide = np.asfortranarray(np.concatenate([data.x, data.x], axis=1))[:, :2]
+    assert Table(wide, data.y.copy(), data.noise).digest() == data.digest()
+    names = {data.digest(), data.rows(slice(11)).digest(), table_of(12, seed=1).digest()}
+    for column in range(3):
+        changed = [each.copy() for each in data]
+        changed[column].flat[5] += 1e-15
+        names.add(Table(*changed).digest())
+    assert len(names) == 6
+
+
+def test_the_score_is_the_logarithm_of_the_density() -> None:
+    errors, variances = np.array([0.1, -1.0, 2.0]), np.array([0.5, 1.0, 3.0])
+    assert log_score(errors, variances) == pytest.approx(norm(0, np.sqrt(variances)).logpdf(errors).mean())
+
+
+def test_a_wild_error_is_as_bad_as_a_wilder_one() -> None:
+    variances = np.full(4, 0.01)
+    wild, wilder = (log_score(np.array([0.0, 0.1, 0.1, size]), variances) for size in (10.0, 1e150))
+    assert wild == wilder > log_score(np.full(4, 10.0), variances) == WORST
