@@ -35,7 +35,7 @@ from benchmarks.report import report
 from sonde import DNGO
 from sonde.sampling import sobol
 from sonde.strategies.bayesian.gp import GP
-from sonde.surrogates.exact.warm_starts import checkpoint
+from sonde.surrogates.refits import checkpoint
 
 Row = dict[str, Any]
 

@@ -30,7 +30,7 @@ from sonde.surrogates.basis.data import Table
 from sonde.surrogates.basis.networks import Network
 from sonde.surrogates.basis.posterior import LinearPosterior
 from sonde.surrogates.basis.training import RECORDED
-from sonde.surrogates.exact.warm_starts import checkpoint
+from sonde.surrogates.refits import checkpoint
 
 Array = NDArray[np.float64]
 Row = dict[str, Any]

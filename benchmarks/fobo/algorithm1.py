@@ -24,11 +24,11 @@ from scipy.optimize import minimize
 
 from benchmarks.fobo.objective import Objective
 from sonde.acquisition.closed import log_expected_improvement
-from sonde.surrogates.exact.warm_starts import checkpoint
 from sonde.surrogates.gradient.covariance import SlopeCovariance
 from sonde.surrogates.gradient.gp import SlopePosterior
 from sonde.surrogates.gradient.marginal_likelihood import Evidence, noise_of
 from sonde.surrogates.gradient.observations import Sites
+from sonde.surrogates.refits import checkpoint
 
 Array = NDArray[np.float64]
 

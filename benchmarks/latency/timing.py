@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.latency import fresh
 from benchmarks.latency.tools import Array, Tool, botorch_gp, evenly, optuna_gp, sonde_ask, sonde_suggest, values_at
 from sonde.strategies.bayesian.gp import GP
-from sonde.surrogates.exact.warm_starts import checkpoint
+from sonde.surrogates.refits import checkpoint
 
 BATCH = 8
 LARGEST_BOTORCH = 1000

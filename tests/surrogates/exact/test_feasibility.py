@@ -162,3 +162,13 @@ def test_features_of_its_own_are_used() -> None:
     chances = np.exp(passing(np.array([[0.5, 1 / 6], [0.5, 0.5], [0.5, 5 / 6]]))[0])
     assert chances[1] < 0.2
     assert chances[[0, 2]].min() > 0.8
+
+
+def test_a_few_failures_among_many_results_are_not_overlooked() -> None:
+    """Hyperparameters are fitted to some of the rows only, but never without the rarer ones."""
+    units = units_of(NUMBERS, 600)
+    works = units[:, 0] < 0.98
+    assert 5 < np.sum(~works) < 30
+    edge, middle = np.array([[0.995, 0.5, 0.5], [0.3, 0.5, 0.5]])[:, : units.shape[1]]
+    chances = np.exp(learn_success(NUMBERS, units, works)(np.array([edge, middle]))[0])
+    assert chances[0] < 0.5 < 0.95 < chances[1]

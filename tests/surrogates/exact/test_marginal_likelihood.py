@@ -19,8 +19,9 @@ from tests.surrogates.models import (
     units_of,
 )
 
-from sonde.surrogates.exact.marginal_likelihood import factorise, log_evidence, log_evidence_of_inputs, log_likelihood
+from sonde.surrogates.exact.marginal_likelihood import log_evidence, log_evidence_of_inputs, log_likelihood
 from sonde.surrogates.features import Features
+from sonde.surrogates.linear_algebra import factorise
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)

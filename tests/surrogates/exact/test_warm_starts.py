@@ -8,10 +8,11 @@ from tests.surrogates.models import MIXED, NUMBERS, units_of
 
 from sonde.surrogates.exact import warm_starts as module
 from sonde.surrogates.exact.fitting import fit, log_posterior, noisy_guess
-from sonde.surrogates.exact.warm_starts import FORMS, Chain, Data, Form, checkpoint
+from sonde.surrogates.exact.warm_starts import FORMS, Chain, Data, Form
 from sonde.surrogates.features import Features
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.priors import default_prior
+from sonde.surrogates.refits import checkpoint
 
 PLAIN = (Form(None, False),)
 BOTH = (Form(None, False), Form(0.1, True))

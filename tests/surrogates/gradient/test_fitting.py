@@ -5,7 +5,6 @@ import pytest
 from numpy.typing import NDArray
 from tests.surrogates.models import numeric_gradient
 
-from sonde.surrogates.exact.warm_starts import checkpoint
 from sonde.surrogates.gradient.fitting import (
     EXACT,
     FORMS,
@@ -19,6 +18,7 @@ from sonde.surrogates.gradient.fitting import (
     observed,
 )
 from sonde.surrogates.outputs import KAPPAS, Scale
+from sonde.surrogates.refits import checkpoint
 
 Array = NDArray[np.float64]
 PLANE = np.arange(2)

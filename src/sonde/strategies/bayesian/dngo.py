@@ -30,11 +30,12 @@ from sonde.surrogates.basis.networks import ACTIVATIONS
 from sonde.surrogates.basis.radial import RadialBasis
 from sonde.surrogates.basis.radial import score as radial_score
 from sonde.surrogates.exact.feasibility import Feasibility, Passing, combine, learn_constraint, learn_success
-from sonde.surrogates.exact.warm_starts import PLAIN_FORMS, Chain, Fit, checkpoint, octave
+from sonde.surrogates.exact.warm_starts import PLAIN_FORMS, Chain, Fit
 from sonde.surrogates.exact.warm_starts import Data as Values
 from sonde.surrogates.features import Features
 from sonde.surrogates.outputs import Scale, steady_scale
 from sonde.surrogates.port import Posterior
+from sonde.surrogates.refits import checkpoint, octave
 from sonde.trials import History
 
 Array = NDArray[np.float64]

@@ -23,9 +23,10 @@ from sonde.strategies.threads import one_thread
 from sonde.surrogates.exact.feasibility import Feasibility, combine, learn_constraint, learn_success
 from sonde.surrogates.exact.fitting import sample
 from sonde.surrogates.exact.gp import ExactPosterior
-from sonde.surrogates.exact.warm_starts import FOLLOWED, PLAIN_FORMS, Chain, Data
+from sonde.surrogates.exact.warm_starts import PLAIN_FORMS, Chain, Data
 from sonde.surrogates.features import Features
 from sonde.surrogates.outputs import Scale
+from sonde.surrogates.refits import FOLLOWED
 from sonde.trials import History
 
 Array = NDArray[np.float64]

@@ -29,7 +29,7 @@ from sonde.strategies.bayesian.acquisitions import acquire
 from sonde.strategies.bayesian.domain import Field
 from sonde.strategies.bayesian.model import Belief, Fantasies
 from sonde.strategies.bayesian.search import Box, candidates, climb, point_values
-from sonde.surrogates.exact.marginal_likelihood import factorise
+from sonde.surrogates.linear_algebra import factorise
 from sonde.surrogates.port import Posterior
 
 Array = NDArray[np.float64]

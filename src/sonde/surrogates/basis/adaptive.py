@@ -30,7 +30,7 @@ from sonde.surrogates.basis.posterior import LinearPosterior, mixture
 from sonde.surrogates.basis.regression import Hyperparameters, Regression, regress
 from sonde.surrogates.basis.training import train
 from sonde.surrogates.cached_arrays import Cache, name_of, packed, unpacked
-from sonde.surrogates.exact.warm_starts import checkpoint, octave
+from sonde.surrogates.refits import checkpoint, octave
 
 Array = NDArray[np.float64]
 

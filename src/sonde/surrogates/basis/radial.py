@@ -21,7 +21,7 @@ from sonde.surrogates.basis.data import Table, held_out, log_score
 from sonde.surrogates.basis.regression import Hyperparameters, Regression, regress
 from sonde.surrogates.exact.covariance import Covariance
 from sonde.surrogates.exact.gp import ExactPosterior
-from sonde.surrogates.exact.marginal_likelihood import factorise
+from sonde.surrogates.linear_algebra import factorise
 
 Array = NDArray[np.float64]
 

@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import erfcx, log_ndtr
 
+from sonde.surrogates.exact.covariance import Covariance
 from sonde.surrogates.exact.fitting import fit
 from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.features import Features
 from sonde.surrogates.port import Posterior
 
 Array = NDArray[np.float64]
+
+FITTED = 256  # rows to which hyperparameters are fitted; the posterior is of all of them
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,9 @@ class Feasibility:
 def learn_success(features: Features, units: Array, works: NDArray[np.bool_]) -> Passing:
     """Return the classifier of configurations that worked and that failed."""
     x, labels = features(units), np.where(works, 1.0, -1.0)
-    covariance, _ = fit(features.groups, x, labels, np.zeros(len(x)))
+    rare, common = sorted((np.flatnonzero(works), np.flatnonzero(~works)), key=len)
+    rare = _evenly(rare, max(FITTED // 2, FITTED - len(common)))
+    covariance = _fitted(features, x, labels, np.concatenate([rare, _evenly(common, FITTED - len(rare))]))
     posterior = ExactPosterior.of(covariance, x, labels)
     means, variances = posterior.leave_one_out(labels)
 
@@ -82,8 +87,17 @@ def learn_constraint(features: Features, units: Array, levels: Array) -> Passing
     scaled = np.arcsinh(10 * (levels / largest))  # monotone, keeps 0, tames decades
     centre, deviation = float(scaled.mean()), float(scaled.std()) or 1.0
     x, y = features(units), (scaled - centre) / deviation
-    covariance, _ = fit(features.groups, x, y, np.zeros(len(x)))
+    covariance = _fitted(features, x, y, _evenly(np.arange(len(y)), FITTED))
     return Passing(ExactPosterior.of(covariance, x, y), features, -1.0, -centre / deviation, 1e-12)
+
+
+def _fitted(features: Features, x: Array, y: Array, rows: NDArray[np.intp]) -> Covariance:
+    return fit(features.groups, x[rows], y[rows], np.zeros(len(rows)))[0]
+
+
+def _evenly(rows: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+    """Return at most ``count`` of the rows, evenly chosen."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), count)).astype(int))]
 
 
 def combine(conditions: Sequence[Passing]) -> Feasibility | None:

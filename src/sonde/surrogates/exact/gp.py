@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from sonde.surrogates.exact.covariance import Covariance, Cross
-from sonde.surrogates.exact.marginal_likelihood import factorise
+from sonde.surrogates.linear_algebra import factorise
 from sonde.surrogates.port import Joint, Marginals, Pool
 
 Array = NDArray[np.float64]

@@ -26,12 +26,11 @@ from sonde.surrogates.exact.covariance import Covariance
 from sonde.surrogates.exact.fitting import first_guess, fit, fit_warped, noisy_guess
 from sonde.surrogates.features import Features
 from sonde.surrogates.outputs import KAPPAS, Scale
+from sonde.surrogates.refits import FOLLOWED, checkpoint, divisions, octave
 
 Array = NDArray[np.float64]
 
-FIRST = 8
 SETTLED = 64  # from here on, forms are compared at every second checkpoint only
-FOLLOWED = 256  # up to here the hyperparameters follow every value
 COMPARED = 128  # models are compared on at most so many points, evenly chosen
 FITTED = 320  # and hyperparameters fitted to at most so many
 WARPED = 16  # from so many values on there may be a warp
@@ -196,22 +195,4 @@ def _adapted(covariance: Covariance, quadratic: bool) -> Array:
 def _between(count: int) -> bool:
     """Tell whether a checkpoint is one at which forms are not compared: each second one, from ``SETTLED`` on."""
     before = octave(count)
-    return count >= SETTLED and (count - before) * _parts(count) // before % 2 == 1
-
-
-def checkpoint(count: int) -> int:
-    """Return the last checkpoint up to ``count`` values; 0 before the first."""
-    if count < FIRST:
-        return 0
-    before, parts = octave(count), _parts(count)
-    return before + (count - before) * parts // before * before // parts
-
-
-def octave(count: int) -> int:
-    """Return the power of two at or below ``count``; 0 for 0."""
-    return 1 << int(count).bit_length() - 1 if count else 0
-
-
-def _parts(count: int) -> int:
-    """Return into how many parts checkpoints divide the way from one power of two to the next."""
-    return 4 if count < FOLLOWED else 8
+    return count >= SETTLED and (count - before) * divisions(count) // before % 2 == 1

@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sonde.surrogates.exact.fitting import first_guess
-from sonde.surrogates.exact.warm_starts import checkpoint
 from sonde.surrogates.gradient.covariance import SlopeCovariance
 from sonde.surrogates.gradient.gp import SlopePosterior
 from sonde.surrogates.gradient.iterative import ManySlopes
@@ -37,6 +36,7 @@ from sonde.surrogates.gradient.profiles import PROFILES
 from sonde.surrogates.gradient.trends import TRENDS
 from sonde.surrogates.outputs import KAPPAS, LARGEST, Scale
 from sonde.surrogates.priors import Prior, default_prior
+from sonde.surrogates.refits import checkpoint
 
 Array = NDArray[np.float64]
 Groups = NDArray[np.intp]

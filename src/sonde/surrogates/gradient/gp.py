@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from sonde.surrogates.exact.gp import ExactPosterior
-from sonde.surrogates.exact.marginal_likelihood import factorise
 from sonde.surrogates.gradient.covariance import SiteCross, SlopeCovariance, ValueCross
 from sonde.surrogates.gradient.observations import Sites
+from sonde.surrogates.linear_algebra import factorise
 
 Array = NDArray[np.float64]
 

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from sonde.surrogates.exact.marginal_likelihood import factorise
 from sonde.surrogates.gradient.covariance import SlopeCovariance
 from sonde.surrogates.gradient.gp import SlopePosterior
 from sonde.surrogates.gradient.observations import Sites
 from sonde.surrogates.gradient.products import Products
+from sonde.surrogates.linear_algebra import factorise
 from sonde.surrogates.port import Joint, Marginals, Pool
 
 Array = NDArray[np.float64]

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from sonde.surrogates.exact.covariance import CONSTANT
-from sonde.surrogates.exact.marginal_likelihood import LOG_2PI, factorise
+from sonde.surrogates.exact.marginal_likelihood import LOG_2PI
 from sonde.surrogates.gradient.covariance import SlopeCovariance
 from sonde.surrogates.gradient.observations import Sites
 from sonde.surrogates.gradient.trends import TRENDS
+from sonde.surrogates.linear_algebra import factorise
 
 Array = NDArray[np.float64]
 
