@@ -45,7 +45,7 @@ class Draw:
         phases = units @ self.frequencies
         return np.asarray(self.constant + np.cos(phases) @ self.even + np.sin(phases) @ self.odd)
 
-    def slopes(self, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def gradients(self, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return values (m,) and gradients (m, d)."""
         phases = units @ self.frequencies
         cosines, sines = np.cos(phases), np.sin(phases)
@@ -69,7 +69,7 @@ def maximum(function: Draw) -> float:
     starts = points[choose_starts(values, STARTS, np.random.default_rng(0))]
     zeros, ones = np.zeros(DIMENSION), np.ones(DIMENSION)
     tops = [
-        bfgs(function.slopes, starts[i : i + 64], zeros, ones, calls=400, tolerance=1e-9)[1]
+        bfgs(function.gradients, starts[i : i + 64], zeros, ones, calls=400, tolerance=1e-9)[1]
         for i in range(0, STARTS, 64)
     ]
     return float(np.max(tops))

@@ -59,7 +59,9 @@ def by_direct(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.r
 def by_bfgs(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.random.Generator) -> np.ndarray:
     """Return the best end of ``budget`` calls on fixed base samples."""
     starts = _starts(acquisition, best, rng)
-    ends, values = bfgs(lambda flat: _slopes(acquisition, flat), starts, LOW, HIGH, calls=budget, tolerance=TOLERANCE)
+    ends, values = bfgs(
+        lambda flat: _gradients(acquisition, flat), starts, LOW, HIGH, calls=budget, tolerance=TOLERANCE
+    )
     return ends[np.argmax(values)].reshape(POOL, DIMENSION)
 
 
@@ -67,7 +69,7 @@ def by_adam(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.ran
     """Return the best end of ``budget`` steps, each with base samples of its own."""
     small = replace(acquisition, samples=FRESH) if isinstance(acquisition, MonteCarlo) else acquisition
     starts = _starts(acquisition, best, rng)
-    ends = adam(lambda step, flat: _slopes(small.fresh(step), flat), starts, LOW, HIGH, steps=budget)
+    ends = adam(lambda step, flat: _gradients(small.fresh(step), flat), starts, LOW, HIGH, steps=budget)
     pools = ends.reshape(-1, POOL, DIMENSION)
     return pools[np.argmax(acquisition.values(pools))]
 
@@ -103,6 +105,6 @@ def _values(acquisition: Acquisition, pools: np.ndarray) -> np.ndarray:
     return np.concatenate([acquisition.values(pools[i : i + BLOCK]) for i in range(0, len(pools), BLOCK)])
 
 
-def _slopes(acquisition: Acquisition, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    values, slopes = acquisition.slopes(flat.reshape(-1, POOL, DIMENSION))
-    return values, slopes.reshape(flat.shape)
+def _gradients(acquisition: Acquisition, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    values, gradients = acquisition.gradients(flat.reshape(-1, POOL, DIMENSION))
+    return values, gradients.reshape(flat.shape)

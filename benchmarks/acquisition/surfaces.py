@@ -71,7 +71,7 @@ def panel(acquisition: Surface, cells: int) -> Panel:
     values[lower] = np.concatenate([acquisition.values(pools[i : i + 64, :, None]) for i in range(0, len(pools), 64)])
     values += np.tril(values, -1).T  # a pool has no order
     best = pools[np.argsort(-values[lower])[:8]]
-    tops, heights = bfgs(_slopes(acquisition), best, np.zeros(2), np.ones(2))
+    tops, heights = bfgs(_gradients(acquisition), best, np.zeros(2), np.ones(2))
     ascents = {"GD": climb(acquisition), "SGD": wander(acquisition)}
     reached = {name: float(acquisition.values(path[-1:, :, None])[0]) for name, path in ascents.items()}
     return Panel(grid, values, tops[np.argmax(heights)], float(heights.max()), ascents, reached)
@@ -82,11 +82,11 @@ def climb(acquisition: Surface) -> np.ndarray:
     path, heights = [], [-np.inf]
 
     def function(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        values, slopes = _slopes(acquisition)(points)
+        values, gradients = _gradients(acquisition)(points)
         if values[0] > heights[-1]:
             path.append(points[0])
             heights.append(values[0])
-        return values, slopes
+        return values, gradients
 
     bfgs(function, START, np.zeros(2), np.ones(2))
     return np.array(path)
@@ -98,16 +98,16 @@ def wander(acquisition: Surface) -> np.ndarray:
 
     def function(step: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         path.append(points[0])
-        return _slopes(small.fresh(step))(points)
+        return _gradients(small.fresh(step))(points)
 
     end = adam(function, START, np.zeros(2), np.ones(2), steps=STEPS, rate=RATE)
     return np.array([*path, end[0]])
 
 
-def _slopes(acquisition: Surface) -> Any:
+def _gradients(acquisition: Surface) -> Any:
     def function(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        values, slopes = acquisition.slopes(points[:, :, None])
-        return values, slopes[:, :, 0]
+        values, gradients = acquisition.gradients(points[:, :, None])
+        return values, gradients[:, :, 0]
 
     return function
 

@@ -19,10 +19,10 @@ def _gp(**options: Any) -> Any:
 
 
 def _with_forms(keep: Callable[[Any], bool]) -> Any:
-    from sonde.surrogates.exact.warm_starts import FORMS, Chain
+    from sonde.surrogates.exact.warm_starts import FORMS, WarmStartedFits
 
     strategy = _gp()
-    strategy._chain = Chain(tuple(form for form in FORMS if keep(form)))
+    strategy._chain = WarmStartedFits(tuple(form for form in FORMS if keep(form)))
     return strategy
 
 
@@ -31,22 +31,22 @@ def _everywhere() -> Any:
     import numpy as np
 
     strategy = _gp()
-    aim_of = strategy._aim
+    aim_of = strategy._target_of
 
     def aim(space: Any, history: Any, field: Any, side: float, far: bool, key: Any) -> Any:
         made = aim_of(space, history, field, side, far, key)
         made.box = replace(made.box, low=np.zeros(len(space)), high=np.ones(len(space)))
         return made
 
-    strategy._aim = aim
+    strategy._target_of = aim
     return strategy
 
 
 def _never_elsewhere() -> Any:
     """Return the strategy that stays around the best point when it stalls."""
     strategy = _gp()
-    aim_of = strategy._aim
-    strategy._aim = lambda space, history, field, side, far, key: aim_of(space, history, field, side, False, key)
+    aim_of = strategy._target_of
+    strategy._target_of = lambda space, history, field, side, far, key: aim_of(space, history, field, side, False, key)
     return strategy
 
 

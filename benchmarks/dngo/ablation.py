@@ -77,7 +77,7 @@ def judge(recipe: Any, make: Callable[[Array], Array], dimension: int, size: int
     from sonde.surrogates.basis.adaptive import AdaptiveBasis
     from sonde.surrogates.basis.data import Table
     from sonde.surrogates.basis.radial import RadialBasis
-    from sonde.surrogates.exact.warm_starts import PLAIN_FORMS, Chain, Data
+    from sonde.surrogates.exact.warm_starts import PLAIN_FORMS, Data, WarmStartedFits
     from sonde.surrogates.features import Features
 
     rng = np.random.default_rng([seed, size])
@@ -89,7 +89,7 @@ def judge(recipe: Any, make: Callable[[Array], Array], dimension: int, size: int
     features = Features((0,) * dimension)
     table = Table(features(x), y, np.zeros(size))
     if recipe is None:
-        covariance = Chain(PLAIN_FORMS).fit(features, Data(x, -y, np.full(size, np.nan))).covariance
+        covariance = WarmStartedFits(PLAIN_FORMS).fit(features, Data(x, -y, np.full(size, np.nan))).covariance
         posteriors: Any = (RadialBasis().learn(covariance, table, size),)
     else:
         posteriors = AdaptiveBasis(recipe).learn(table, size, rng)

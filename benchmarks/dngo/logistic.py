@@ -89,10 +89,10 @@ def _follow(
         total[:], bias_total[:] = 0, 0
         for start in range(first, first + size, BLOCK):
             m = min(BLOCK, first + size - start)
-            rows, slopes = x[:m], scores[: CLASSES * m].reshape(CLASSES, m)
-            _classify(pixels[start : start + m], weights, rows, slopes)
-            _slopes(slopes, bias, classes[start : start + m], bias_total)
-            np.dot(slopes, rows, part)
+            rows, gradients = x[:m], scores[: CLASSES * m].reshape(CLASSES, m)
+            _classify(pixels[start : start + m], weights, rows, gradients)
+            _gradients(gradients, bias, classes[start : start + m], bias_total)
+            np.dot(gradients, rows, part)
             total += part
         _step(weights, total, decay, rate)
         _step(bias.reshape(-1, 1), bias_total.reshape(-1, 1), f32(1), rate)
@@ -129,7 +129,7 @@ def _classify(pixels: np.ndarray, weights: np.ndarray, x: np.ndarray, scores: np
 
 
 @njit(fastmath=_sums)
-def _slopes(scores: np.ndarray, bias: np.ndarray, classes: np.ndarray, bias_total: np.ndarray) -> None:
+def _gradients(scores: np.ndarray, bias: np.ndarray, classes: np.ndarray, bias_total: np.ndarray) -> None:
     """Turn scores into probabilities less the truth, and add them up for the bias."""
     for row in range(scores.shape[1]):
         top = scores[0, row] + bias[0]

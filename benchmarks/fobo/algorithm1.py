@@ -24,24 +24,24 @@ from scipy.optimize import minimize
 
 from benchmarks.fobo.objective import Objective
 from sonde.acquisition.closed import log_expected_improvement
-from sonde.surrogates.gradient.covariance import SlopeCovariance
-from sonde.surrogates.gradient.gp import SlopePosterior
+from sonde.surrogates.gradient.covariance import GradientCovariance
+from sonde.surrogates.gradient.gp import GradientPosterior
 from sonde.surrogates.gradient.marginal_likelihood import Evidence, noise_of
-from sonde.surrogates.gradient.observations import Sites
+from sonde.surrogates.gradient.observations import ObservationLayout
 from sonde.surrogates.refits import checkpoint
 
 Array = NDArray[np.float64]
 
 NEAR = 1e-4
 ROWS = 300  # of the matrix that hyperparameters are fitted with
-NOISE = np.log(1e-8)  # of values, and of slopes as a share of their mean square
+NOISE = np.log(1e-8)  # of values, and of gradients as a share of their mean square
 SMOOTH, ROUGH = np.log(1.0), np.log(0.1)  # lengthscales that climbs begin with; the box has side 1
 BOUNDS = {"lengthscale": (np.log(5e-3), np.log(50.0)), "variance": (-12.0, 12.0)}
 
 
-def algorithm_1(objective: Objective, rng: np.random.Generator, *, slopes: bool, quadratic: bool) -> None:
+def algorithm_1(objective: Objective, rng: np.random.Generator, *, gradients: bool, quadratic: bool) -> None:
     """Evaluate until the budget is spent."""
-    model = Model(objective.d, slopes, quadratic)
+    model = Model(objective.d, gradients, quadratic)
     x = rng.uniform(-1, 1, objective.d)
     while True:
         model.add(x, *objective(x))
@@ -54,29 +54,29 @@ def algorithm_1(objective: Objective, rng: np.random.Generator, *, slopes: bool,
 class Data:
     """What the process sees: in coordinates x / 2, within [-1/2, 1/2]^d, and standardised with higher better."""
 
-    sites: Sites
+    sites: ObservationLayout
     y: Array
-    power: Array  # mean squares of slopes, (d,)
+    power: Array  # mean squares of gradients, (d,)
 
     @classmethod
     def of(cls, x: Array, values: Array, gradients: Array | None) -> "Data":
-        """Return values, and slopes where there are gradients, less the mean and over the deviation of values."""
+        """Return values, and gradients where there are gradients, less the mean and over the deviation of values."""
         n, d = x.shape
         deviation = float(values.std()) or 1.0
         y = (values.mean() - values) / deviation
         if gradients is None:
-            return cls(Sites(x / 2), y, np.ones(d))
-        slopes = -2 * gradients / deviation
+            return cls(ObservationLayout(x / 2), y, np.ones(d))
+        gradients = -2 * gradients / deviation
         everywhere = np.stack([np.repeat(np.arange(n), d), np.tile(np.arange(d), n)])
-        power = np.maximum(np.mean(slopes**2, axis=0), 1e-12)
-        return cls(Sites(x / 2, everywhere), np.concatenate([y, slopes.ravel()]), power)
+        power = np.maximum(np.mean(gradients**2, axis=0), 1e-12)
+        return cls(ObservationLayout(x / 2, everywhere), np.concatenate([y, gradients.ravel()]), power)
 
 
 class Model:
     """The process, and what was seen so far."""
 
-    def __init__(self, d: int, slopes: bool, quadratic: bool) -> None:
-        self.slopes, self.quadratic = slopes, quadratic
+    def __init__(self, d: int, gradients: bool, quadratic: bool) -> None:
+        self.gradients, self.quadratic = gradients, quadratic
         self.x, self.values, self.gradients = np.empty((0, d)), np.empty(0), np.empty((0, d))
         self.few = np.array([SMOOTH, 0.0, *[0.0] * quadratic])  # logarithms of lengthscale and variances
 
@@ -85,19 +85,19 @@ class Model:
         self.x, self.values = np.vstack([self.x, x]), np.append(self.values, value)
         self.gradients = np.vstack([self.gradients, gradient])
 
-    def posterior(self) -> tuple[SlopePosterior, float]:
+    def posterior(self) -> tuple[GradientPosterior, float]:
         """Return the belief, higher is better, and the best value on its scale."""
         count = len(self.values)
         if (checkpoint(count) or count) == count:
             self.few = self._fitted()
         data, covariance = self._data(slice(None)), self._covariance(self.few)
         noise = noise_of(covariance, data.sites, np.zeros(count), data.power)
-        return SlopePosterior.after(covariance, data.sites, data.y, noise), float(data.y[:count].max())
+        return GradientPosterior.after(covariance, data.sites, data.y, noise), float(data.y[:count].max())
 
     def _fitted(self) -> Array:
         """Return the best hyperparameters that are found."""
         n, d = self.x.shape
-        count = min(n, ROWS // (1 + d * self.slopes))
+        count = min(n, ROWS // (1 + d * self.gradients))
         data = self._data(np.unique(np.linspace(0, n - 1, count).astype(np.intp)))
         evidence = Evidence(data.sites, data.y, np.zeros(len(data.sites.x)), data.power)
 
@@ -112,21 +112,21 @@ class Model:
         return np.asarray(min(climbs, key=lambda climb: float(climb.fun)).x)
 
     def _data(self, rows: slice | NDArray[np.intp]) -> Data:
-        return Data.of(self.x[rows], self.values[rows], self.gradients[rows] if self.slopes else None)
+        return Data.of(self.x[rows], self.values[rows], self.gradients[rows] if self.gradients else None)
 
-    def _covariance(self, few: Array) -> SlopeCovariance:
+    def _covariance(self, few: Array) -> GradientCovariance:
         theta = np.concatenate([few[:2], [NOISE], few[2:], [NOISE]])
-        return SlopeCovariance(np.zeros(self.x.shape[1], dtype=np.intp), theta, self.quadratic)
+        return GradientCovariance(np.zeros(self.x.shape[1], dtype=np.intp), theta, self.quadratic)
 
 
-def local_maximum(posterior: SlopePosterior, best: float, x: Array) -> Array:
+def local_maximum(posterior: GradientPosterior, best: float, x: Array) -> Array:
     """Return the maximum of log expected improvement that L-BFGS finds from x (d,)."""
 
     def loss(z: Array) -> tuple[float, Array]:
         belief = posterior.marginals(z[None])
         deviation = np.sqrt(belief.variance)
         value, rise, widen = log_expected_improvement(belief.mean[:, 0], deviation, np.array(best))
-        return -float(value[0]), -belief.pull(rise[:, None], widen / (2 * deviation))[0]
+        return -float(value[0]), -belief.vjp(rise[:, None], widen / (2 * deviation))[0]
 
     found = minimize(loss, x / 2, jac=True, method="L-BFGS-B", bounds=[(-0.5, 0.5)] * len(x), options={"maxiter": 100})
     return np.asarray(2 * found.x)

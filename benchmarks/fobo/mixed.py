@@ -37,7 +37,7 @@ def space_of(d: int) -> Any:
 
 
 def objective(d: int) -> Callable[[Mapping[str, Any]], Any]:
-    """Return a function of a configuration: its value and the slopes of its floats."""
+    """Return a function of a configuration: its value and the gradients of its floats."""
     import sonde
 
     rng = np.random.default_rng(d)
@@ -48,8 +48,8 @@ def objective(d: int) -> Callable[[Mapping[str, Any]], Any]:
         wrong = sum(p[kind] != choice for kind, choice in zip(KINDS, right, strict=True))
         depth = 1 + 0.3 * wrong
         value = depth * np.mean(4 * u**2 + 0.3 * (1 - np.cos(4 * np.pi * u))) + 0.3 * wrong
-        slopes = depth * (8 * u + 1.2 * np.pi * np.sin(4 * np.pi * u)) / d
-        gradient = {f"x{i}": float(slope) for i, slope in enumerate(slopes)}
+        gradients = depth * (8 * u + 1.2 * np.pi * np.sin(4 * np.pi * u)) / d
+        gradient = {f"x{i}": float(slope) for i, slope in enumerate(gradients)}
         return sonde.Evaluation(float(value + 0.02 * (p["count"] - count) ** 2), gradient=gradient)
 
     return evaluate

@@ -29,12 +29,12 @@ from sonde.acquisition.port import Acquisition
 from sonde.acquisition.utilities import UTILITIES
 from sonde.sampling import Key
 from sonde.strategies.bayesian.acquisitions import acquire
-from sonde.strategies.bayesian.domain import Field
-from sonde.strategies.bayesian.gp import believe
+from sonde.strategies.bayesian.domain import Domain
+from sonde.strategies.bayesian.gp import fit_surrogate
 from sonde.strategies.bayesian.joint_search import best_pool
-from sonde.strategies.bayesian.model import Belief, Fantasies
+from sonde.strategies.bayesian.model import Fantasies, Surrogate
 from sonde.strategies.bayesian.search import Box, best_point
-from sonde.surrogates.exact.warm_starts import Chain
+from sonde.surrogates.exact.warm_starts import WarmStartedFits
 from sonde.trials import History
 
 Gains = dict[tuple[str, str], float]  # of our search on theirs
@@ -52,14 +52,14 @@ class Value(torch.autograd.Function):
         """Return the values (B,)."""
         if not ctx.needs_input_grad[0]:
             return torch.from_numpy(acquisition.values(pools.detach().numpy()))
-        values, slopes = acquisition.slopes(pools.detach().numpy())
-        ctx.save_for_backward(torch.from_numpy(slopes))
+        values, gradients = acquisition.gradients(pools.detach().numpy())
+        ctx.save_for_backward(torch.from_numpy(gradients))
         return torch.from_numpy(values)
 
     @staticmethod
-    def backward(ctx: Any, *slopes: torch.Tensor) -> tuple[torch.Tensor, None]:
-        """Return the slopes in the pools."""
-        return slopes[0][:, None, None] * ctx.saved_tensors[0], None
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
+        """Return the gradients in the pools."""
+        return gradients[0][:, None, None] * ctx.saved_tensors[0], None
 
 
 class ForBotorch(AcquisitionFunction):
@@ -93,7 +93,7 @@ class Case(NamedTuple):
     n: int
     seed: int
     history: History
-    belief: Belief
+    belief: Surrogate
 
     @property
     def key(self) -> Key:
@@ -101,9 +101,9 @@ class Case(NamedTuple):
         return Key(self.seed, self.n)
 
     @property
-    def field(self) -> Field:
+    def field(self) -> Domain:
         """What has been tried, and nothing taken yet."""
-        return Field(SPACE, self.history)
+        return Domain(SPACE, self.history)
 
     @property
     def box(self) -> Box:
@@ -115,11 +115,11 @@ def cases(sizes: Sequence[int], seeds: int) -> Iterator[Case]:
     """Yield histories of each kind and size."""
     for kind, make in (("Sobol", evenly), ("run", _run)):
         data = [make(max(sizes), seed) for seed in range(seeds)]
-        chains = [Chain() for _ in range(seeds)]  # one for each history: its fits build on each other
+        chains = [WarmStartedFits() for _ in range(seeds)]  # one for each history: its fits build on each other
         for n in sizes:
             for seed, ((x, y), chain) in enumerate(zip(data, chains, strict=True)):
                 history = study_of(x[:n], y[:n], seed, "sobol").history
-                yield Case(kind, n, seed, history, believe(SPACE, history, chain))
+                yield Case(kind, n, seed, history, fit_surrogate(SPACE, history, chain))
 
 
 def _run(count: int, seed: int) -> tuple[Array, Array]:

@@ -30,8 +30,8 @@ def belief_of(
 
 def check_slopes(acquisition: Acquisition, pools: Array, *, step: float = 1e-6, tolerance: float = 1e-5) -> None:
     """Values agree with ``values``; gradients with finite differences."""
-    values, slopes = acquisition.slopes(pools)
+    values, gradients = acquisition.gradients(pools)
     np.testing.assert_allclose(values, acquisition.values(pools), rtol=1e-10, atol=1e-12)
-    assert slopes.shape == pools.shape
+    assert gradients.shape == pools.shape
     expected = numeric_gradient(lambda at: float(acquisition.values(at).sum()), pools, step)
-    np.testing.assert_allclose(slopes, expected, rtol=tolerance, atol=tolerance * np.max(np.abs(expected)))
+    np.testing.assert_allclose(gradients, expected, rtol=tolerance, atol=tolerance * np.max(np.abs(expected)))

@@ -32,9 +32,9 @@ class Left:
 
     def __call__(self, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         score = self.steepness * (0.4 - units[:, 0])
-        slopes = np.zeros_like(units)
-        slopes[:, 0] = -self.steepness * np.exp(log_expit(-score))
-        return log_expit(score), slopes
+        gradients = np.zeros_like(units)
+        gradients[:, 0] = -self.steepness * np.exp(log_expit(-score))
+        return log_expit(score), gradients
 
 
 @pytest.mark.parametrize("axis", [0, -1])
@@ -68,7 +68,7 @@ def test_the_mean_over_models(name: str) -> None:
 def test_the_mean_of_one_model_thrice_is_the_model() -> None:
     for name in UTILITIES:
         one = parts(name)[0]
-        got, expected = Average((one, one, one)).slopes(POOLS), one.slopes(POOLS)
+        got, expected = Average((one, one, one)).gradients(POOLS), one.gradients(POOLS)
         np.testing.assert_allclose(got[0], expected[0], rtol=1e-12)
         np.testing.assert_allclose(got[1], expected[1], rtol=1e-12)
 
@@ -119,7 +119,7 @@ def test_what_surely_works_is_worth_what_it_is() -> None:
 
     for name in UTILITIES:
         part = parts(name)[0]
-        got, expected = Weighted(part, sure).slopes(POOLS), part.slopes(POOLS)
+        got, expected = Weighted(part, sure).gradients(POOLS), part.gradients(POOLS)
         np.testing.assert_array_equal(got[0], expected[0])
         np.testing.assert_array_equal(got[1], expected[1])
 

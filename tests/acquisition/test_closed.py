@@ -22,8 +22,8 @@ BELIEFS = [(0.3, 1.2, 0.1), (-1.0, 0.5, 0.4), (2.0, 0.1, 1.9), (0.0, 2.0, -3.0),
 
 
 def at(name: str, *belief: float) -> tuple[float, float, float]:
-    value, mean_slope, deviation_slope = FORMULAS[name](*(np.array([number]) for number in belief))
-    return float(value[0]), float(mean_slope[0]), float(deviation_slope[0])
+    value, mean_gradient, deviation_slope = FORMULAS[name](*(np.array([number]) for number in belief))
+    return float(value[0]), float(mean_gradient[0]), float(deviation_slope[0])
 
 
 @pytest.mark.parametrize("belief", BELIEFS)
@@ -55,11 +55,11 @@ def test_the_logarithm_is_the_logarithm(log: str, plain: str, z: float, deviatio
 @pytest.mark.parametrize("name", FORMULAS)
 def test_their_slopes(name: str, belief: tuple[float, float, float]) -> None:
     mean, deviation, best = belief
-    _, mean_slope, deviation_slope = at(name, *belief)
+    _, mean_gradient, deviation_slope = at(name, *belief)
     step = 1e-6
     in_mean = (at(name, mean + step, deviation, best)[0] - at(name, mean - step, deviation, best)[0]) / (2 * step)
     in_deviation = (at(name, mean, deviation + step, best)[0] - at(name, mean, deviation - step, best)[0]) / (2 * step)
-    assert mean_slope == pytest.approx(in_mean, rel=1e-6, abs=1e-8)
+    assert mean_gradient == pytest.approx(in_mean, rel=1e-6, abs=1e-8)
     assert deviation_slope == pytest.approx(in_deviation, rel=1e-6, abs=1e-8)
 
 
@@ -73,8 +73,8 @@ def test_they_are_finite_everywhere(name: str, z: float, deviation: float) -> No
 @pytest.mark.parametrize("name", ["log_ei", "log_pi"])
 @pytest.mark.parametrize("z", [-1e8, -1e5, -1001.0, -999.0, -100.0, -1.01, -0.99, 0.0, 5.0])
 def test_logarithms_are_never_flat(name: str, z: float) -> None:
-    _, mean_slope, deviation_slope = at(name, z, 1.0, 0.0)
-    assert mean_slope > 0
+    _, mean_gradient, deviation_slope = at(name, z, 1.0, 0.0)
+    assert mean_gradient > 0
     assert z > -1 or deviation_slope > 0
 
 
@@ -98,10 +98,10 @@ def test_log_h_has_no_step_where_its_formulas_meet(seam: float) -> None:
 
 @pytest.mark.parametrize("z", [-1e2, -1e4, -1e6, -1e8])
 def test_slopes_far_below_the_best(z: float) -> None:
-    """There log EI is -z^2 / 2 - 2 log |z|: with deviation 1, its slopes are |z| + 2 / |z| and z^2 + 3."""
-    _, mean_slope, deviation_slope = at("log_ei", z, 1.0, 0.0)
-    assert mean_slope == pytest.approx(-z - 2 / z, rel=1e-3)
+    """There log EI is -z^2 / 2 - 2 log |z|: with deviation 1, its gradients are |z| + 2 / |z| and z^2 + 3."""
+    _, mean_gradient, deviation_slope = at("log_ei", z, 1.0, 0.0)
+    assert mean_gradient == pytest.approx(-z - 2 / z, rel=1e-3)
     assert deviation_slope == pytest.approx(z * z + 3, rel=1e-3)
-    _, mean_slope, deviation_slope = at("log_pi", z, 1.0, 0.0)
-    assert mean_slope == pytest.approx(-z - 1 / z, rel=1e-3)
+    _, mean_gradient, deviation_slope = at("log_pi", z, 1.0, 0.0)
+    assert mean_gradient == pytest.approx(-z - 1 / z, rel=1e-3)
     assert deviation_slope == pytest.approx(z * z + 1, rel=1e-3)

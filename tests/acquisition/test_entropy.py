@@ -97,17 +97,17 @@ def test_duplicates_stay_finite() -> None:
     pools = np.stack([np.repeat(seen, 2, axis=0), [[0.3, 0.7], [0.3, 0.7]], representers[:2]])
     for fixed in (NONE, seen, representers[:1]):
         acquisition = search(size=2, posterior=posterior, representers=representers, fixed=fixed)
-        for part in acquisition.slopes(pools):
+        for part in acquisition.gradients(pools):
             assert np.all(np.isfinite(part))
 
 
 def test_many_pools_are_one_at_a_time() -> None:
     acquisition, pools = search(), units_of(PLANE, (19, 1), seed=1)
-    values, slopes = acquisition.slopes(pools)
+    values, gradients = acquisition.gradients(pools)
     for b in (0, 7, 8, 18):
-        value, slope = acquisition.slopes(pools[b : b + 1])
+        value, slope = acquisition.gradients(pools[b : b + 1])
         np.testing.assert_allclose(values[b], value[0], rtol=1e-7, atol=1e-9)
-        np.testing.assert_allclose(slopes[b], slope[0], rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(gradients[b], slope[0], rtol=1e-6, atol=1e-7)
 
 
 def test_fresh_samples_are_other_ones() -> None:

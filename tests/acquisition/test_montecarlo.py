@@ -86,7 +86,7 @@ def test_pending_points_are_rows_of_the_pool(name: str) -> None:
     pools[:, :2] = pools[0, :2]
     apart, together = estimate(name, 2, fixed=pools[0, :2]), estimate(name, 4)
     np.testing.assert_allclose(apart.values(pools[:, 2:]), together.values(pools), rtol=1e-12)
-    np.testing.assert_allclose(apart.slopes(pools[:, 2:])[1], together.slopes(pools)[1][:, 2:], rtol=1e-10)
+    np.testing.assert_allclose(apart.gradients(pools[:, 2:])[1], together.gradients(pools)[1][:, 2:], rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", UTILITIES)
@@ -112,9 +112,9 @@ def test_duplicates_stay_finite(name: str, noise: float) -> None:
         ]
     )
     for fixed in (NONE, seen, pools[2, :2]):
-        values, slopes = estimate(name, 3, posterior=posterior, fixed=fixed).slopes(pools)
+        values, gradients = estimate(name, 3, posterior=posterior, fixed=fixed).gradients(pools)
         assert np.all(np.isfinite(values))
-        assert np.all(np.isfinite(slopes))
+        assert np.all(np.isfinite(gradients))
 
 
 @pytest.mark.parametrize("name", UTILITIES)

@@ -83,5 +83,5 @@ def test_at_a_tried_point_it_is_finite() -> None:
     posterior = belief_of(noise=1e-8)
     for formula in FORMULAS:
         acquisition = Pointwise(formula, posterior, PLANE, np.array([BEST + 5.0]))
-        for part in acquisition.slopes((posterior.x + 0.5)[:, None]):
+        for part in acquisition.gradients((posterior.x + 0.5)[:, None]):
             assert np.all(np.isfinite(part))

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from tests.surrogates.models import numeric_gradient
 
-from sonde.acquisition.sampling import base_samples, cholesky, cholesky_pull
+from sonde.acquisition.sampling import base_samples, cholesky, cholesky_vjp
 
 
 def covariances(count: int, size: int) -> np.ndarray:
@@ -59,6 +59,6 @@ def test_the_way_back_through_the_factor() -> None:
         symmetric = (at + at.swapaxes(1, 2)) / 2
         return float(np.sum(np.tril(slope) * np.linalg.cholesky(symmetric)))
 
-    pulled = cholesky_pull(np.linalg.cholesky(matrices), slope)
+    pulled = cholesky_vjp(np.linalg.cholesky(matrices), slope)
     np.testing.assert_allclose(pulled, numeric_gradient(function, matrices), rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(pulled, pulled.swapaxes(1, 2), atol=1e-14)

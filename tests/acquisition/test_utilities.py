@@ -34,14 +34,14 @@ def test_each_is_its_row_of_the_table() -> None:
 def test_slopes(name: str) -> None:
     mean, spread = sampled()
     function = UTILITIES[name].function
-    value, mean_slope, spread_slope = function(mean, spread, 0.7)
+    value, mean_gradient, spread_gradient = function(mean, spread, 0.7)
     assert value.shape == (2, 6)
-    assert mean_slope.shape == spread_slope.shape == (2, 6, 3)
+    assert mean_gradient.shape == spread_gradient.shape == (2, 6, 3)
     means = np.broadcast_to(mean, spread.shape)
     in_mean = numeric_gradient(lambda at: float(function(at, spread, 0.7)[0].sum()), means)
     in_spread = numeric_gradient(lambda at: float(function(means, at, 0.7)[0].sum()), spread)
-    np.testing.assert_allclose(mean_slope, in_mean, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(spread_slope, in_spread, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(mean_gradient, in_mean, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(spread_gradient, in_spread, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", UTILITIES)

@@ -1,4 +1,4 @@
-"""Small processes with slopes and curvatures, and plain, slow answers to compare with."""
+"""Small processes with gradients and curvatures, and plain, slow answers to compare with."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermeval
 from numpy.typing import NDArray
 
-from sonde.surrogates.gradient.covariance import SlopeCovariance
-from sonde.surrogates.gradient.observations import Sites
+from sonde.surrogates.gradient.covariance import GradientCovariance
+from sonde.surrogates.gradient.observations import ObservationLayout
 from sonde.surrogates.gradient.profiles import PROFILES
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ def slope_covariance(
     groups: Index = OWN,
     *,
     noise: float = 1e-2,
-    slope_noise: float = 1e-3,
+    gradient_noise: float = 1e-3,
     seed: int = 0,
-) -> SlopeCovariance:
+) -> GradientCovariance:
     lengthscales = np.random.default_rng([seed, 2]).normal(-0.4, 0.3, groups[-1] + 1)
     bend = [] if trend is None else [-0.7]
-    theta = np.array([*lengthscales, 0.3, np.log(noise), *bend, np.log(slope_noise)])
-    return SlopeCovariance(groups, theta, trend is not None, profile, trend or "quadratic")
+    theta = np.array([*lengthscales, 0.3, np.log(noise), *bend, np.log(gradient_noise)])
+    return GradientCovariance(groups, theta, trend is not None, profile, trend or "quadratic")
 
 
 def points_of(count: int, width: int = 3, seed: int = 0) -> Array:
@@ -58,31 +58,31 @@ def close_points(width: int = 3) -> Array:
     return x
 
 
-def whole_sites(x: Array, *, curvatures: bool = False) -> Sites:
+def whole_sites(x: Array, *, curvatures: bool = False) -> ObservationLayout:
     """Everything at every point; of curvatures the upper triangle."""
     shown = np.ones(x.shape, dtype=bool)
     bent = np.triu(np.ones((len(x), x.shape[1], x.shape[1]), dtype=bool)) & curvatures
-    return Sites(x, np.stack(np.nonzero(shown)), np.stack(np.nonzero(bent)))
+    return ObservationLayout(x, np.stack(np.nonzero(shown)), np.stack(np.nonzero(bent)))
 
 
-def some_sites(x: Array, *, curvatures: bool = False, seed: int = 0) -> Sites:
-    """About half of all slopes and of all curvatures, in any order."""
+def some_sites(x: Array, *, curvatures: bool = False, seed: int = 0) -> ObservationLayout:
+    """About half of all gradients and of all curvatures, in any order."""
     rng, whole = np.random.default_rng([seed, 5]), whole_sites(x, curvatures=curvatures)
-    kept = [rng.permutation(np.flatnonzero(rng.random(each.shape[1]) < 0.5)) for each in (whole.slopes, whole.bends)]
-    return Sites(x, whole.slopes[:, kept[0]], whole.bends[:, kept[1]])
+    kept = [rng.permutation(np.flatnonzero(rng.random(each.shape[1]) < 0.5)) for each in (whole.gradients, whole.bends)]
+    return ObservationLayout(x, whole.gradients[:, kept[0]], whole.bends[:, kept[1]])
 
 
-def kernel_entries(sites: Sites, *, curvatures: bool = False) -> Index:
+def kernel_entries(sites: ObservationLayout, *, curvatures: bool = False) -> Index:
     """Where the observations stand in the vectors of ``sonde.kernels``, which go point by point."""
     p = sites.x.shape[1]
     each = 1 + p + (p * (p + 1) // 2 if curvatures else 0)
     low, high = np.minimum(*sites.bends[1:]), np.maximum(*sites.bends[1:])
     triangle = low * p - low * (low - 1) // 2 + high - low
-    inside = [np.zeros(len(sites.x), dtype=np.intp), 1 + sites.slopes[1], 1 + p + triangle]
+    inside = [np.zeros(len(sites.x), dtype=np.intp), 1 + sites.gradients[1], 1 + p + triangle]
     return np.asarray(sites.points * each + np.concatenate(inside))
 
 
-def kernel_of(covariance: SlopeCovariance) -> Kernel:
+def kernel_of(covariance: GradientCovariance) -> Kernel:
     """The same covariance as a sum of ``sonde.kernels``."""
     from sonde.kernels import ARD, RBF, Constant, InnerProducts, Matern, Matern52, Polynomial, RationalQuadratic
 
@@ -106,15 +106,15 @@ def kernel_matrix(profile: str, trend: str | None, curvatures: bool) -> Array:
     return np.asarray(operator(kernel_of(slope_covariance(profile, trend)), close_points()).as_matrix())
 
 
-def hermite_covariance(covariance: SlopeCovariance, a: Sites, b: Sites) -> Array:
+def hermite_covariance(covariance: GradientCovariance, a: ObservationLayout, b: ObservationLayout) -> Array:
     """The covariances of an RBF process, one pair of observations at a time: each column brings a Hermite polynomial.
 
     d^m / dr^m exp(-r^2 / 2) = (-1)^m He_m(r) exp(-r^2 / 2), and a derivative in the second point is minus one in r.
     """
 
-    def orders(sites: Sites) -> list[tuple[int, Index]]:
+    def orders(sites: ObservationLayout) -> list[tuple[int, Index]]:
         rows: list[tuple[int, list[int]]] = [(int(i), []) for i in sites.points[sites.values]]
-        rows += [(i, [c]) for i, c in sites.slopes.T]
+        rows += [(i, [c]) for i, c in sites.gradients.T]
         rows += [(i, [c, e]) for i, c, e in sites.bends.T]
         return [(i, np.bincount(np.array(c, dtype=int), minlength=sites.x.shape[1])) for i, c in rows]
 

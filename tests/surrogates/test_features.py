@@ -61,7 +61,7 @@ def test_slopes_are_pulled_back_to_the_numbers_alone(warp: tuple[float, ...]) ->
     features = replace(MIXED, warp=warp)
     units = units_of(MIXED, (2, 3))
     weights = np.random.default_rng(0).normal(size=(2, 3, 6))
-    pulled = features.pull(weights * np.cos(features(units)), units)
+    pulled = features.vjp(weights * np.cos(features(units)), units)
     expected = numeric_gradient(lambda at: float(np.sum(weights * np.sin(features(at)))), units)
     np.testing.assert_allclose(pulled, expected, atol=1e-7)
     assert np.all(pulled[..., [1, 3]] == 0)
@@ -75,7 +75,7 @@ def test_a_warp_keeps_order_ends_and_categories() -> None:
     assert np.all(np.diff(x[:, 0]) >= 0)
     np.testing.assert_allclose(x[[0, -1], 0], [-0.5, 0.5], atol=0.15)
     np.testing.assert_array_equal(x[:, 1:], Features((0, 3))(units)[:, 1:])
-    assert np.all(np.isfinite(warped.pull(np.ones_like(x), units)))
+    assert np.all(np.isfinite(warped.vjp(np.ones_like(x), units)))
     same = Features((0, 3), warp=(0.0, 0.0, 0.0, 0.0))
     np.testing.assert_allclose(same(units), Features((0, 3))(units), atol=2e-6)
 

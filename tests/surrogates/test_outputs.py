@@ -72,11 +72,11 @@ def test_a_belief_is_restored_to_its_median_and_half_of_its_central_part(kappa: 
 @pytest.mark.parametrize("kappa", KAPPAS)
 def test_the_jacobian_and_the_noise_are_slopes_of_the_scale(kappa: float | None) -> None:
     scale = Scale.of(TAME, kappa)
-    slopes = np.array([numeric_gradient(lambda at: float(scale(at)[0]), np.array([value]))[0] for value in TAME])
+    gradients = np.array([numeric_gradient(lambda at: float(scale(at)[0]), np.array([value]))[0] for value in TAME])
     # up to the range, which all scales of these values share
-    expected = np.sum(np.log(-slopes)) + len(TAME) * np.log(scale.range)
+    expected = np.sum(np.log(-gradients)) + len(TAME) * np.log(scale.range)
     assert scale.log_jacobian(TAME) == pytest.approx(expected, rel=1e-7)
-    np.testing.assert_allclose(scale.noise(TAME, np.full(len(TAME), 0.02)), (0.02 * slopes) ** 2, rtol=1e-6)
+    np.testing.assert_allclose(scale.noise(TAME, np.full(len(TAME), 0.02)), (0.02 * gradients) ** 2, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kappa", KAPPAS)

@@ -54,9 +54,9 @@ class Average(Acquisition):
         """Return the mean of the parts."""
         return average(np.stack([part.values(pools) for part in self.parts]), log=self.log, axis=0)[0]
 
-    def slopes(self, pools: Array) -> tuple[Array, Array]:
+    def gradients(self, pools: Array) -> tuple[Array, Array]:
         """Return the mean of the parts and its gradient."""
-        pairs = [part.slopes(pools) for part in self.parts]
+        pairs = [part.gradients(pools) for part in self.parts]
         values, shares = average(np.stack([value for value, _ in pairs]), log=self.log, axis=0)
         return values, np.sum(shares[..., None, None] * np.stack([slope for _, slope in pairs]), axis=0)
 
@@ -86,13 +86,13 @@ class Weighted(Acquisition):
         """Return the weighted value."""
         return self._combine(self.part.values(pools), None, pools)[0]
 
-    def slopes(self, pools: Array) -> tuple[Array, Array]:
+    def gradients(self, pools: Array) -> tuple[Array, Array]:
         """Return the weighted value and its gradient."""
-        return self._combine(*self.part.slopes(pools), pools)
+        return self._combine(*self.part.gradients(pools), pools)
 
-    def _combine(self, values: Array, slopes: Array | None, pools: Array) -> tuple[Array, Array]:
-        chance, chance_slopes = Chance(self.feasible).slopes(pools)
-        own = np.zeros_like(pools) if slopes is None else slopes
+    def _combine(self, values: Array, gradients: Array | None, pools: Array) -> tuple[Array, Array]:
+        chance, chance_slopes = Chance(self.feasible).gradients(pools)
+        own = np.zeros_like(pools) if gradients is None else gradients
         if self.log or self.signed:
             return values + chance, own + chance_slopes
         probability = np.exp(chance)
@@ -108,10 +108,10 @@ class Chance(Acquisition):
 
     def values(self, pools: Array) -> Array:
         """Return log P."""
-        return self.slopes(pools)[0]
+        return self.gradients(pools)[0]
 
-    def slopes(self, pools: Array) -> tuple[Array, Array]:
+    def gradients(self, pools: Array) -> tuple[Array, Array]:
         """Return log P and its gradient."""
         count, size, width = pools.shape
-        logs, slopes = self.feasible(pools.reshape(-1, width))
-        return logs.reshape(count, size).sum(axis=1), slopes.reshape(pools.shape)
+        logs, gradients = self.feasible(pools.reshape(-1, width))
+        return logs.reshape(count, size).sum(axis=1), gradients.reshape(pools.shape)

@@ -1,6 +1,6 @@
 """Acquisition functions of one point with a Gaussian belief N(mean, deviation^2), in closed form.
 
-Each is a row of ``FORMULAS``: a function of (mean, deviation, best) that returns its value and its slopes in mean and
+Each is a row of ``FORMULAS``: a function of (mean, deviation, best) that returns its value and its gradients in mean and
 deviation. Higher is better. With z = (mean - best) / deviation, and phi and Phi the normal density and distribution:
 
 EI = deviation h(z), h(z) = phi(z) + z Phi(z);  PI = Phi(z);  UCB = mean + sqrt(beta) deviation.
@@ -52,7 +52,7 @@ def log_expected_improvement(mean: Array, deviation: Array, best: Array) -> tupl
 
 
 def expected_improvement(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:
-    """Return EI; its slopes are Phi and phi."""
+    """Return EI; its gradients are Phi and phi."""
     z = (mean - best) / deviation
     return deviation * np.exp(log_h(z)), ndtr(z), np.exp(-0.5 * z * z - _LOG_ROOT_2PI)
 

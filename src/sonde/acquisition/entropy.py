@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from sonde.acquisition.port import Acquisition
-from sonde.acquisition.sampling import base_samples, cholesky, cholesky_pull
+from sonde.acquisition.sampling import base_samples, cholesky, cholesky_vjp
 from sonde.surrogates.features import Features
 from sonde.surrogates.port import Joint, Posterior
 
@@ -52,7 +52,7 @@ class Entropy(Acquisition):
         """Return the expected drop for each pool."""
         return np.concatenate([self._forward(block).value for block in _blocks(pools)])
 
-    def slopes(self, pools: Array) -> tuple[Array, Array]:
+    def gradients(self, pools: Array) -> tuple[Array, Array]:
         """Return the expected drop and its gradient."""
         pairs = [self._backward(self._forward(block), block) for block in _blocks(pools)]
         return np.concatenate([value for value, _ in pairs]), np.concatenate([slope for _, slope in pairs])
@@ -98,13 +98,13 @@ class Entropy(Acquisition):
         gain_slope = np.einsum("bkjm,bkjq->bmq", after_slope, move)
         move_slope = np.einsum("bkjm,bmq->bkjq", after_slope, gain)
         whitened_slope = np.einsum("kjm,bkjq->bmq", shift_z, move_slope)
-        rest_slope = cholesky_pull(rest, np.einsum("bkjq,kju->bqu", move_slope, shift_u))
+        rest_slope = cholesky_vjp(rest, np.einsum("bkjq,kju->bqu", move_slope, shift_u))
         whitened_slope -= 2 * whitened @ rest_slope
-        covariance_slope = np.zeros_like(belief.covariance)
-        covariance_slope[:, :m, m:] = gain_slope @ inverse_seen + inverse.T @ whitened_slope
-        covariance_slope[:, m:, m:] = rest_slope - gain.swapaxes(-1, -2) @ gain_slope @ inverse_seen
-        pulled = belief.pull(np.zeros_like(belief.mean), covariance_slope)
-        return value, self.features.pull(pulled[:, -pools.shape[1] :, :], pools)
+        covariance_gradient = np.zeros_like(belief.covariance)
+        covariance_gradient[:, :m, m:] = gain_slope @ inverse_seen + inverse.T @ whitened_slope
+        covariance_gradient[:, m:, m:] = rest_slope - gain.swapaxes(-1, -2) @ gain_slope @ inverse_seen
+        pulled = belief.vjp(np.zeros_like(belief.mean), covariance_gradient)
+        return value, self.features.vjp(pulled[:, -pools.shape[1] :, :], pools)
 
 
 class _Forward(NamedTuple):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sonde.acquisition.averages import average
 from sonde.acquisition.port import Acquisition
-from sonde.acquisition.sampling import base_samples, cholesky, cholesky_pull
+from sonde.acquisition.sampling import base_samples, cholesky, cholesky_vjp
 from sonde.acquisition.utilities import Utility
 from sonde.surrogates.features import Features
 from sonde.surrogates.port import Joint, Posterior
@@ -51,17 +51,17 @@ class MonteCarlo(Acquisition):
         value, _, _ = self.utility.function(belief.mean[:, None, :], base @ factor.swapaxes(-1, -2), self.best)
         return average(value, log=self.log)[0]
 
-    def slopes(self, pools: Array) -> tuple[Array, Array]:
+    def gradients(self, pools: Array) -> tuple[Array, Array]:
         """Return the mean utility and its gradient in the new points."""
         factor, base, belief = self._sampled(pools)
         spread = base @ factor.swapaxes(-1, -2)
-        value, mean_slope, spread_slope = self.utility.function(belief.mean[:, None, :], spread, self.best)
+        value, mean_gradient, spread_gradient = self.utility.function(belief.mean[:, None, :], spread, self.best)
         value, shares = average(value, log=self.log)
-        factor_slope = (shares[..., None] * spread_slope).swapaxes(-1, -2) @ base
-        pulled = belief.pull(
-            np.sum(shares[..., None] * mean_slope, axis=1), cholesky_pull(factor, factor_slope)
+        factor_slope = (shares[..., None] * spread_gradient).swapaxes(-1, -2) @ base
+        pulled = belief.vjp(
+            np.sum(shares[..., None] * mean_gradient, axis=1), cholesky_vjp(factor, factor_slope)
         )  # eq. (3), right to left
-        return value, self.features.pull(pulled[:, len(self.fixed) :, :], pools)
+        return value, self.features.vjp(pulled[:, len(self.fixed) :, :], pools)
 
     def _sampled(self, pools: Array) -> tuple[Array, Array, Joint]:
         """Return L (B, f + q, f + q), the base samples and the belief at fixed and new points."""

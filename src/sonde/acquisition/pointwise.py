@@ -39,15 +39,15 @@ class Pointwise(Acquisition):
         """Return the average over fantasies."""
         return self._evaluate(pools)[1]
 
-    def slopes(self, pools: Array) -> tuple[Array, Array]:
+    def gradients(self, pools: Array) -> tuple[Array, Array]:
         """Return the average and its gradient."""
-        belief, value, mean_slope, deviation_slope = self._evaluate(pools)
-        variance_slope = deviation_slope / (2 * np.sqrt(belief.variance))
-        return value, self.features.pull(belief.pull(mean_slope, variance_slope)[:, None, :], pools)
+        belief, value, mean_gradient, deviation_slope = self._evaluate(pools)
+        variance_gradient = deviation_slope / (2 * np.sqrt(belief.variance))
+        return value, self.features.vjp(belief.vjp(mean_gradient, variance_gradient)[:, None, :], pools)
 
     def _evaluate(self, pools: Array) -> tuple[Marginals, Array, Array, Array]:
         belief = self.posterior.marginals(self.features(pools[:, 0, :]))
         deviation = np.sqrt(belief.variance)[:, None]
-        value, mean_slope, deviation_slope = FORMULAS[self.formula](belief.mean, deviation, self.best)
+        value, mean_gradient, deviation_slope = FORMULAS[self.formula](belief.mean, deviation, self.best)
         value, shares = average(value, log=self.log)
-        return belief, value, shares * mean_slope, np.sum(shares * deviation_slope, axis=-1)
+        return belief, value, shares * mean_gradient, np.sum(shares * deviation_slope, axis=-1)

@@ -27,5 +27,5 @@ class Acquisition(ABC):
         """Return the values (B,) of pools (B, q, d) in the unit cube."""
 
     @abstractmethod
-    def slopes(self, pools: Array) -> tuple[Array, Array]:
+    def gradients(self, pools: Array) -> tuple[Array, Array]:
         """Return the values (B,) and their gradients (B, q, d)."""

@@ -36,7 +36,7 @@ def cholesky(covariances: Array) -> Array:
     return np.sqrt(np.maximum(diagonal, 0.0) + size[..., 0])[..., None] * identity
 
 
-def cholesky_pull(factor: Array, slope: Array) -> Array:
+def cholesky_vjp(factor: Array, slope: Array) -> Array:
     """Return the slope in the covariance from the slope in its factor (Murray 2016), symmetric, (B, q, q)."""
     inner = np.tril(factor.swapaxes(-1, -2) @ np.tril(slope))
     inner -= 0.5 * np.eye(factor.shape[-1]) * inner

@@ -1,11 +1,11 @@
 """What one sample of a pool's outcomes is worth: table 1 of Wilson et al. (2017).
 
 A utility is a function of (mean, spread, best): the belief's means mu (B, 1, q), the samples' distances from it L z
-(B, S, q), and the best value so far; the outcomes are y = mu + L z. It returns values (B, S) and their slopes in mean
+(B, S, q), and the best value so far; the outcomes are y = mu + L z. It returns values (B, S) and their gradients in mean
 and spread, (B, S, q) each. Everything else (sampling, the chain rule to the inputs, points under way) is the
 skeleton's.
 
-To add one, write the function and name it in ``UTILITIES``; or write it for JAX, without slopes, and wrap it in
+To add one, write the function and name it in ``UTILITIES``; or write it for JAX, without gradients, and wrap it in
 ``by_jax.differentiated``.
 """
 
@@ -21,7 +21,7 @@ from scipy.special import expit
 from sonde.acquisition.closed import BETA
 
 Array = NDArray[np.float64]
-Sloped = tuple[Array, Array, Array]
+ValueAndGradients = tuple[Array, Array, Array]
 
 STEP = 0.01  # temperature of the relaxed step in q-PI
 SMOOTH = 0.02  # temperature of the relaxed maxima in log q-EI
@@ -30,19 +30,19 @@ SMOOTH = 0.02  # temperature of the relaxed maxima in log q-EI
 class Utility(NamedTuple):
     """A row of the table. ``log``: the function returns logarithms. ``signed``: it may be negative."""
 
-    function: Callable[[Array, Array, float], Sloped]
+    function: Callable[[Array, Array, float], ValueAndGradients]
     log: bool = False
     signed: bool = False
 
 
-def expected_improvement(mean: Array, spread: Array, best: float) -> Sloped:
+def expected_improvement(mean: Array, spread: Array, best: float) -> ValueAndGradients:
     """max(0, max(y) - best)."""
     top, slope = _maximum(mean + spread)
     slope *= (top > best)[..., None]
     return np.maximum(top - best, 0.0), slope, slope
 
 
-def log_expected_improvement(mean: Array, spread: Array, best: float) -> Sloped:
+def log_expected_improvement(mean: Array, spread: Array, best: float) -> ValueAndGradients:
     """log softplus(smooth max(y) - best) at a small temperature: never flat, exact as it goes to zero.
 
     (Ament et al. 2023.)
@@ -60,7 +60,7 @@ def log_expected_improvement(mean: Array, spread: Array, best: float) -> Sloped:
     return np.log(SMOOTH) + value, slope, slope
 
 
-def probability_of_improvement(mean: Array, spread: Array, best: float) -> Sloped:
+def probability_of_improvement(mean: Array, spread: Array, best: float) -> ValueAndGradients:
     """sigmoid((max(y) - best) / tau)."""
     top, slope = _maximum(mean + spread)
     value = expit((top - best) / STEP)
@@ -68,14 +68,14 @@ def probability_of_improvement(mean: Array, spread: Array, best: float) -> Slope
     return value, slope, slope
 
 
-def upper_confidence_bound(mean: Array, spread: Array, best: float) -> Sloped:
+def upper_confidence_bound(mean: Array, spread: Array, best: float) -> ValueAndGradients:
     """max(mu + sqrt(beta pi / 2) |L z|), eq. (9)."""
     stretch = np.sqrt(BETA * np.pi / 2)
     top, slope = _maximum(mean + stretch * np.abs(spread))
     return top, slope, slope * stretch * np.sign(spread)
 
 
-def simple_regret(mean: Array, spread: Array, best: float) -> Sloped:
+def simple_regret(mean: Array, spread: Array, best: float) -> ValueAndGradients:
     """max(y)."""
     top, slope = _maximum(mean + spread)
     return top, slope, slope

@@ -14,13 +14,13 @@ ENOUGH = 5  # fewer trials than this say nothing
 RANGE = 1e100
 
 
-def warn_of_oddities(history: History) -> None:
+def warn_of_history(history: History) -> None:
     """Warn of a history from which little can be learned; the same words each time, so that Python shows them once."""
-    for message in _oddities(history):
+    for message in _complaints(history):
         warnings.warn(message, OddHistory, stacklevel=2)
 
 
-def _oddities(history: History) -> list[str]:
+def _complaints(history: History) -> list[str]:
     done, failed = history.completed, history.failed
     values = history.values[done.numbers]
     found = []

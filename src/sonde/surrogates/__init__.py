@@ -4,6 +4,6 @@
 scores hyperparameters under ``priors``, ``fitting`` finds or samples them (``chain`` along a growing history), ``gp``
 is the belief that follows, ``outputs`` the scale of the values, ``feasibility`` what is believed to work at all.
 
-Arrays in, arrays out. Derivatives are in closed form: every belief has a ``pull`` that carries slopes in its moments
-back to slopes in its points.
+Arrays in, arrays out. Derivatives are in closed form: every belief has a ``vjp`` that carries gradients in its moments
+back to gradients in its points.
 """

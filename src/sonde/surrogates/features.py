@@ -55,30 +55,30 @@ class Features:
         columns = [_embed(units[..., k], count) for k, count in enumerate(self.choices)]
         return np.concatenate(columns, axis=-1)
 
-    def pull(self, slopes: Array, units: Array) -> Array:
-        """Return slopes (..., d) at ``units`` from slopes (..., p) in the features; 0 where there is no order."""
-        pulled = self._gather(slopes)
+    def vjp(self, gradients: Array, units: Array) -> Array:
+        """Return gradients (..., d) at ``units`` from gradients (..., p) in the features; 0 where there is no order."""
+        pulled = self._gather(gradients)
         return pulled * self._warped(units)[1] if self.warp else pulled
 
-    def pull_warp(self, slopes: Array, units: Array) -> Array:
-        """Return slopes (2 d,) in the warp from slopes (n, p) in the features of units (n, d)."""
+    def warp_vjp(self, gradients: Array, units: Array) -> Array:
+        """Return gradients (2 d,) in the warp from gradients (n, p) in the features of units (n, d)."""
         _, _, by_a, by_b = self._warped(units)
-        pulled = self._gather(slopes)
+        pulled = self._gather(gradients)
         return np.concatenate([np.sum(pulled * by_a, axis=0), np.sum(pulled * by_b, axis=0)])
 
     @cached_property
     def _numbers(self) -> NDArray[np.bool_]:
         return np.array(self.choices) == 0
 
-    def _gather(self, slopes: Array) -> Array:
+    def _gather(self, gradients: Array) -> Array:
         if not any(self.choices):
-            return slopes
-        gathered = np.zeros((*slopes.shape[:-1], len(self.choices)))
-        gathered[..., self.groups[self.ordered]] = slopes[..., self.ordered]
+            return gradients
+        gathered = np.zeros((*gradients.shape[:-1], len(self.choices)))
+        gathered[..., self.groups[self.ordered]] = gradients[..., self.ordered]
         return gathered
 
     def _warped(self, units: Array) -> tuple[Array, Array, Array, Array]:
-        """Return w(u) and its slopes in u, log a and log b."""
+        """Return w(u) and its gradients in u, log a and log b."""
         a, b = np.exp(np.reshape(self.warp, (2, -1)))
         inside = np.clip(units, EDGE, 1 - EDGE)
         logs = np.log(inside)

@@ -1,6 +1,6 @@
 """What a belief about function values answers, whatever model it comes from.
 
-Each answer has a ``pull`` that carries slopes in the belief back to slopes in the points: the last factor of eq. (3) of
+Each answer has a ``vjp`` that carries gradients in the belief back to gradients in the points: the last factor of eq. (3) of
 Wilson et al. (2017). Higher values are better. Symbols: p features, S sets of values on the same points (fantasies; 1
 where there are none).
 """
@@ -17,19 +17,19 @@ Array = NDArray[np.float64]
 
 
 class Marginals(NamedTuple):
-    """Means (m, S) and variances (m,) at m points; ``pull(d mean, d variance)`` gives slopes (m, p)."""
+    """Means (m, S) and variances (m,) at m points; ``vjp(d mean, d variance)`` gives gradients (m, p)."""
 
     mean: Array
     variance: Array
-    pull: Callable[[Array, Array], Array]
+    vjp: Callable[[Array, Array], Array]
 
 
 class Joint(NamedTuple):
-    """Means (B, q) and covariances (B, q, q) of B pools; ``pull(d mean, d covariance)`` gives slopes (B, q, p)."""
+    """Means (B, q) and covariances (B, q, q) of B pools; ``vjp(d mean, d covariance)`` gives gradients (B, q, p)."""
 
     mean: Array
     covariance: Array
-    pull: Callable[[Array, Array], Array]
+    vjp: Callable[[Array, Array], Array]
 
 
 class Pool(NamedTuple):
@@ -61,7 +61,7 @@ class Posterior(Protocol):
         ...
 
     def pool(self, x: Array) -> Pool:
-        """Return the belief at x (m, p) without slopes, for a choice among them."""
+        """Return the belief at x (m, p) without gradients, for a choice among them."""
         ...
 
     def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> Posterior:

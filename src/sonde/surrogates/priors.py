@@ -19,7 +19,7 @@ LENGTHSCALE = (np.sqrt(2.0), np.sqrt(3.0), np.log(5e-3), np.log(1e3))  # locatio
 SCALE = (0.0, 1.5, -6.0, 8.0)
 NOISE = (np.log(1e-6), 3.0, np.log(1e-8), 0.0)
 BEND = (-2.0, 2.0, -9.0, 8.0)
-SLOPE_NOISE = (np.log(1e-6), 3.0, np.log(1e-8), 1.0)  # as a share of the slopes' mean square
+SLOPE_NOISE = (np.log(1e-6), 3.0, np.log(1e-8), 1.0)  # as a share of the gradients' mean square
 WARP = 0.5  # spread of log a and log b (see ``features``) around 0, no warp
 
 
@@ -42,9 +42,9 @@ class Prior:
         return np.clip(theta, self.low, self.high)
 
 
-def default_prior(dimension: int, *, quadratic: bool = False, slopes: bool = False) -> Prior:
+def default_prior(dimension: int, *, quadratic: bool = False, gradients: bool = False) -> Prior:
     """Return the prior of a covariance of that many lengthscales."""
-    kinds = [LENGTHSCALE] * dimension + [SCALE, NOISE] + [BEND] * quadratic + [SLOPE_NOISE] * slopes
+    kinds = [LENGTHSCALE] * dimension + [SCALE, NOISE] + [BEND] * quadratic + [SLOPE_NOISE] * gradients
     location, spread, low, high = np.array(kinds).T.copy()
     location[:dimension] += 0.5 * np.log(dimension)
     return Prior(location, spread, low, high)

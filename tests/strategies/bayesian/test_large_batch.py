@@ -16,9 +16,9 @@ from sonde.acquisition.sampling import base_samples
 from sonde.sampling import Key
 from sonde.space import Bool, Float, Int, Space
 from sonde.strategies.bayesian import large_batch as crowd
-from sonde.strategies.bayesian.domain import Field
+from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.large_batch import fill
-from sonde.strategies.bayesian.model import Belief, best_points, best_value, features_of
+from sonde.strategies.bayesian.model import Surrogate, best_points, best_value, features_of
 from sonde.strategies.bayesian.search import Box
 from sonde.surrogates.basis.networks import Network
 from sonde.surrogates.basis.posterior import mixture
@@ -67,14 +67,14 @@ def exact(x: Array, y: Array) -> Posterior:
     return ExactPosterior.of(Covariance(np.arange(x.shape[1]), theta), x, y)
 
 
-def belief_of(space: Space, history: History, kind: str = "linear") -> Belief:
+def belief_of(space: Space, history: History, kind: str = "linear") -> Surrogate:
     units, values = history.units[history.completed.numbers], history.values[history.completed.numbers]
     features, scale = features_of(space), Scale.of(values)
     y = scale(values)
     posterior = {"linear": linear, "exact": exact}[kind](features(units), y)
     usable = np.ones(len(y), dtype=bool)
     best = best_value(posterior, features(units), y, usable)
-    return Belief(features, scale, (posterior,), y, best, best_points(units, y, usable), None)
+    return Surrogate(features, scale, (posterior,), y, best, best_points(units, y, usable), None)
 
 
 def whole(space: Space, centres: Array) -> Box:
@@ -86,7 +86,7 @@ def filled(space: Space, history: History, kind: str, count: int, pending: Array
     belief = belief_of(space, history, kind)
     box = whole(space, belief.incumbents)
     under_way = history.pending.units if pending is None else pending
-    return fill([(belief, box)] * count, Field(space, history), under_way, Key(0, len(history)))
+    return fill([(belief, box)] * count, Domain(space, history), under_way, Key(0, len(history)))
 
 
 def assert_distinct(points: Array, known: Array) -> None:
@@ -119,7 +119,7 @@ def test_each_point_is_in_the_box_of_its_aim(kind: str, monkeypatch: pytest.Monk
     shunned = np.array([0.8, 0.3])
     right = Box(np.array([0.6, 0.0]), np.array([1.0, 1.0]), shunned[None], shunned=shunned)
     boxes = [left, right, right, left] * 5
-    points = fill([(belief, box) for box in boxes], Field(PLANE, history), np.empty((0, 2)), Key(0, 25))
+    points = fill([(belief, box) for box in boxes], Domain(PLANE, history), np.empty((0, 2)), Key(0, 25))
     for point, box in zip(points, boxes, strict=True):
         assert np.all((point >= box.low - 1e-12) & (point <= box.high + 1e-12))
     assert np.all(np.abs(points[[box is right for box in boxes]] - shunned).max(axis=1) > 0.05)
@@ -198,7 +198,7 @@ def test_a_small_space_is_used_up_without_repeating(kind: str) -> None:
 
 
 def missing(history: History) -> Array:
-    field = Field(SMALL, history)
+    field = Domain(SMALL, history)
     assert field.listed is not None
     return np.array([point for point in field.listed if field.novel(point)])
 
@@ -207,7 +207,7 @@ def test_without_feasible_points_there_are_none() -> None:
     space = Space(n=Int(0, 3), m=Int(0, 3)).where("n + m >= 100")
     history = history_of(Space(n=Int(0, 3), m=Int(0, 3)), 5)
     belief = belief_of(Space(n=Int(0, 3), m=Int(0, 3)), history)
-    points = fill([(belief, whole(space, belief.incumbents))] * 2, Field(space, history), np.empty((0, 2)), Key(0, 5))
+    points = fill([(belief, whole(space, belief.incumbents))] * 2, Domain(space, history), np.empty((0, 2)), Key(0, 5))
     assert points.shape == (0, 2)
 
 
@@ -230,7 +230,7 @@ def that_may_fail(works: Any, *, known: bool = True) -> Array:
     belief = replace(belief_of(PLANE, history, "exact"), feasibility=works)
     belief = belief if known else replace(belief, best=None)
     box = whole(PLANE, belief.incumbents)
-    return fill([(belief, box)] * 10, Field(PLANE, history), PLANE_PENDING[:5], Key(0, 25))
+    return fill([(belief, box)] * 10, Domain(PLANE, history), PLANE_PENDING[:5], Key(0, 25))
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["something worked", "nothing worked"])
@@ -255,7 +255,7 @@ def test_several_models_are_averaged() -> None:
     other = replace(belief_of(PLANE, history, "exact"), best=one.best)
     both = replace(one, posteriors=(*one.posteriors, *other.posteriors))
 
-    def worth(belief: Belief) -> Array:
+    def worth(belief: Surrogate) -> Array:
         return crowd._Outlook(belief, PLANE_PENDING, np.empty((0, 2)), 1, 0).worth()
 
     expected = np.log((np.exp(worth(one)) + np.exp(worth(other))) / 2)
@@ -363,7 +363,7 @@ def test_thompson_sampling_gives_distinct_points_too(kind: str, monkeypatch: pyt
     history = history_of(PLANE, 25)
     belief = belief_of(PLANE, history, kind)
     box = Box(np.array([0.1, 0.0]), np.array([0.9, 1.0]), belief.incumbents)
-    points = fill([(belief, box)] * 20, Field(PLANE, history), np.empty((0, 2)), Key(0, 25), thompson=True)
+    points = fill([(belief, box)] * 20, Domain(PLANE, history), np.empty((0, 2)), Key(0, 25), thompson=True)
     assert points.shape == (20, 2)
     assert np.all((points >= box.low) & (points <= box.high))
     assert_distinct(points, history.units)

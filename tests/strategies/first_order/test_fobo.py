@@ -17,11 +17,11 @@ from sonde.errors import OddHistory, OptionError
 from sonde.sampling import Key
 from sonde.strategies.first_order import fobo
 from sonde.strategies.first_order.fobo import FIRST, FOBO
-from sonde.strategies.first_order.local_search import Descent
+from sonde.strategies.first_order.local_search import LocalSearch
 from sonde.strategies.first_order.schedule import Going, followed
 from sonde.strategies.initial_design import first_count
-from sonde.surrogates.gradient.fitting import SlopeFit
-from sonde.surrogates.gradient.global_trend import fit_bowls
+from sonde.surrogates.gradient.fitting import GradientFit
+from sonde.surrogates.gradient.global_trend import fit_global_trends
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], tuple[float, Array]]
@@ -52,8 +52,8 @@ def ackley(x: Array) -> tuple[float, Array]:
     u = x - 1.0
     radius = math.sqrt(np.mean(u * u)) or 1.0
     near, wave = 20 * math.exp(-0.2 * radius), math.exp(np.mean(np.cos(2 * np.pi * u)))
-    slopes = 0.2 * near * u / radius + 2 * np.pi * wave * np.sin(2 * np.pi * u)
-    return 20 + math.e - near - wave, slopes / len(u)
+    gradients = 0.2 * near * u / radius + 2 * np.pi * wave * np.sin(2 * np.pi * u)
+    return 20 + math.e - near - wave, gradients / len(u)
 
 
 def unit_bowl(x: Array) -> tuple[float, Array]:
@@ -224,7 +224,7 @@ def test_gradients_of_some_trials_and_of_some_parameters_help() -> None:
 
     study = run(PLANE, unit_bowl, 14, some)
     assert study.best_value < 1e-5
-    assert "8 trials" in study.explain() or "slopes of" in study.explain()
+    assert "8 trials" in study.explain() or "gradients of" in study.explain()
     assert_sound(study)
 
 
@@ -302,7 +302,7 @@ def test_noisy_gradients_are_tolerated_without_a_word() -> None:
 def test_right_gradients_among_ripples_are_not_called_false() -> None:
     """Warnings are errors here."""
     for seed in (0, 1):
-        assert "models 40 values and 160 slopes" in run(cube(4, 5.0), ackley, 40, seed=seed).explain()
+        assert "models 40 values and 160 gradients" in run(cube(4, 5.0), ackley, 40, seed=seed).explain()
 
 
 # odd input
@@ -485,9 +485,9 @@ def test_a_wide_space_that_is_mixed() -> None:
     )
 
     def objective(params: Any) -> sonde.Evaluation:
-        value, slopes = smooth(np.array([params[f"x{i}"] for i in range(60)]))
+        value, gradients = smooth(np.array([params[f"x{i}"] for i in range(60)]))
         worse = (params["kind"] != "b") + abs(params["count"] - 2)
-        return sonde.Evaluation(value + 10 * worse, gradient={f"x{i}": slopes[i] for i in range(60)})
+        return sonde.Evaluation(value + 10 * worse, gradient={f"x{i}": gradients[i] for i in range(60)})
 
     study = sonde.Study(space, strategy="fobo", seed=1)
     for _ in range(40):
@@ -519,10 +519,10 @@ def test_all_starts_of_a_batch_come_from_one_bowl(monkeypatch: pytest.MonkeyPatc
     study = given_results(space, entries_of(space, smooth, 9))
 
     def counted(*data: Array) -> Any:
-        fits.append(fit_bowls(*data))
+        fits.append(fit_global_trends(*data))
         return fits[-1]
 
-    monkeypatch.setattr(fobo, "fit_bowls", counted)
+    monkeypatch.setattr(fobo, "fit_global_trends", counted)
     points = np.array([list(params.values()) for params in asked(study, 16)])
     assert len(fits) == 1
     assert len(np.unique(points, axis=0)) == 16
@@ -562,7 +562,7 @@ def test_suggesting_leaves_the_history_and_the_strategy_as_they_were() -> None:
     assert len(study.history) == 9
 
 
-# More slopes than fit into a matrix
+# More gradients than fit into a matrix
 
 
 def waves(x: Array) -> tuple[float, Array]:
@@ -570,7 +570,7 @@ def waves(x: Array) -> tuple[float, Array]:
 
 
 def test_all_slopes_count_where_a_matrix_of_them_would_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mean is that of the whole matrix; some of the slopes alone foretell worse."""
+    """The mean is that of the whole matrix; some of the gradients alone foretell worse."""
     space = cube(4, 2.0)
     entries, places = entries_of(space, waves, 60), spread(space, 40, seed=9)
     truth = np.array([waves(np.array(list(each.values())))[0] for each in places])
@@ -578,7 +578,7 @@ def test_all_slopes_count_where_a_matrix_of_them_would_be_too_large(monkeypatch:
     whole = study.predict(places)
     monkeypatch.setattr(fobo, "ROWS", 80)  # of 300
     many = given_results(space, entries).predict(places)
-    monkeypatch.setattr(SlopeFit, "posterior_of_many", lambda fit, seen, rows, few: fit.posterior(few))
+    monkeypatch.setattr(GradientFit, "posterior_of_many", lambda fit, seen, rows, few: fit.posterior(few))
     few = given_results(space, entries).predict(places)
     errors = [np.sqrt(np.mean((each.mean - truth) ** 2)) for each in (whole, many, few)]
     # Their hyperparameters come from other rows, and differ from processor to processor.
@@ -622,7 +622,7 @@ def test_a_descent_learns_from_results_of_its_own_basin() -> None:
 
 def test_a_start_in_the_upper_half_waits_for_another_once_a_bottom_is_known() -> None:
     values = np.array([0.0, 5.0, 6.0, 1.0, 2.0, 3.0, np.inf])
-    bottom, bad, worse, good = (Descent(0, over=True), Descent(1), Descent(2), Descent(3))
+    bottom, bad, worse, good = (LocalSearch(0, over=True), LocalSearch(1), LocalSearch(2), LocalSearch(3))
     assert followed([bad], values) == [bad]  # nothing is known yet
     assert followed([bottom, bad], values) == []
     assert followed([bottom, good], values) == [good]
@@ -633,7 +633,7 @@ def test_a_start_in_the_upper_half_waits_for_another_once_a_bottom_is_known() ->
 
 def test_only_the_best_of_all_works_on_its_last_digits() -> None:
     values = np.array([0.0, 1.0])
-    best, other = Descent(0, resting=True), Descent(1, resting=True)
+    best, other = LocalSearch(0, resting=True), LocalSearch(1, resting=True)
     assert followed([best, other], values) == [best]
     assert followed([], np.array([np.inf])) == []
 
@@ -651,7 +651,7 @@ def test_hessians_call_for_a_kernel_that_has_them() -> None:
     profiles = {}
     for count in (0, 3):
         study = with_hessians(count)
-        belief = study._strategy.believe(PLANE, study.history, Key(0, 7))
+        belief = study._strategy.fit_surrogate(PLANE, study.history, Key(0, 7))
         profiles[count] = belief.posteriors[0].covariance.profile
         asked(study, 2)
         assert_sound(study)
@@ -713,7 +713,7 @@ def test_it_explains_itself() -> None:
     study = sonde.Study(PLANE, strategy="fobo", seed=0)
     assert f"spreads the first {FIRST} configurations evenly" in study.explain()
     study.add_trials(entries_of(PLANE, unit_bowl, 6, lambda i, gradient: gradient if i % 2 else {"x": gradient[0]}))
-    assert "models 6 values and 9 slopes of 6 trials by a Gaussian process" in study.explain()
+    assert "models 6 values and 9 gradients of 6 trials by a Gaussian process" in study.explain()
     assert "with a bowl trend" in given_results(PLANE, entries_of(PLANE, unit_bowl, 6), FOBO(trend="bowl")).explain()
     assert "without a trend" in given_results(PLANE, entries_of(PLANE, unit_bowl, 6), FOBO(trend="none")).explain()
 

@@ -19,7 +19,7 @@ from sonde.strategies.first_order.local_search import (
     STALLED,
     START,
     WIDEST,
-    Descent,
+    LocalSearch,
     Results,
     follow,
 )
@@ -31,15 +31,15 @@ STEEP = 100.0
 def line(*steps: tuple[float, ...]) -> Results:
     """Results on one axis: (unit, value), or (unit, value, slope); a slope is steep unless it is given."""
     whole = [(*step, -STEEP)[:3] for step in steps]
-    units, values, slopes = np.array(whole, dtype=float).reshape(-1, 3).T
-    return all_asked(values, units[:, None], slopes[:, None])
+    units, values, gradients = np.array(whole, dtype=float).reshape(-1, 3).T
+    return all_asked(values, units[:, None], gradients[:, None])
 
 
-def all_asked(values: Array, units: Array, slopes: Array) -> Results:
-    return Results(values, units, slopes, np.ones(len(values), dtype=bool), np.zeros(len(values), dtype=np.intp))
+def all_asked(values: Array, units: Array, gradients: Array) -> Results:
+    return Results(values, units, gradients, np.ones(len(values), dtype=bool), np.zeros(len(values), dtype=np.intp))
 
 
-def state(descent: Descent) -> tuple[int, float, bool]:
+def state(descent: LocalSearch) -> tuple[int, float, bool]:
     return descent.best, descent.side, descent.over
 
 
@@ -108,7 +108,7 @@ def test_it_is_over_where_its_region_is_too_narrow() -> None:
     assert follow(results, 1)[0].over
 
 
-# what slopes promise
+# what gradients promise
 
 
 @pytest.mark.parametrize(
@@ -199,20 +199,20 @@ def test_a_known_bottom_ends_a_descent() -> None:
 def test_results_at_other_places_are_nowhere_near() -> None:
     """Whether another category begins, is a step, or has come to a known bottom: by its own results alone."""
     units = np.array([[0.5], [0.5], [0.55], [0.5]])
-    slopes = np.array([[1.0], [0.0], [STEEP], [STEEP]])
+    gradients = np.array([[1.0], [0.0], [STEEP], [STEEP]])
     values = np.array([10.0, 5.0, 6.0, 5.5])
-    here = Results(values, units, slopes, np.ones(4, dtype=bool), np.array([0, 0, 1, 1]))
+    here = Results(values, units, gradients, np.ones(4, dtype=bool), np.array([0, 0, 1, 1]))
     assert [each.best for each in follow(here, 1)] == [1, 3]
     assert [each.over for each in follow(here, 1)] == [True, False]
     assert here.apart(3, [0, 1, 2]).tolist() == [np.inf, np.inf, pytest.approx(0.05)]
-    alone = all_asked(values, units, slopes)
+    alone = all_asked(values, units, gradients)
     assert follow(alone, 1)[-1].known  # it is where the first one's bottom is
 
 
 def test_a_bottom_is_known_by_every_coordinate() -> None:
     units = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5 + 1.5 * KNOWN], [0.5, 0.5 + 0.8 * KNOWN]])
-    slopes = np.array([[1.0, 1.0], [0.0, 0.0], [STEEP, STEEP], [STEEP, STEEP]])
-    results = all_asked(np.array([10.0, 5.0, 6.0, 5.5]), units, slopes)
+    gradients = np.array([[1.0, 1.0], [0.0, 0.0], [STEEP, STEEP], [STEEP, STEEP]])
+    results = all_asked(np.array([10.0, 5.0, 6.0, 5.5]), units, gradients)
     assert [each.over for each in follow(Results(*(each[:3] for each in astuple(results))), 1)] == [True, False]
     assert [each.over for each in follow(results, 1)] == [True, True]  # it has come to the first one's bottom
 
@@ -277,7 +277,7 @@ def test_it_is_over_where_its_slope_promises_nothing_over_the_last_step() -> Non
 # the last digits of the best of all
 
 
-def at_rest(*more: tuple[float, ...]) -> list[Descent]:
+def at_rest(*more: tuple[float, ...]) -> list[LocalSearch]:
     """A descent whose slope promises little more, after a step of 0.01; it is the best of all."""
     others = [(0.1, 100.0), (0.2, 100.0), (0.5, 0.0)]
     little = 0.5 * PROMISE * 100 / 0.01
@@ -339,16 +339,16 @@ def test_huge_values_have_a_finite_difference() -> None:
 
 @st.composite
 def histories(draw: st.DrawFn) -> Results:
-    """Results around a few places, with failures and missing slopes among them."""
+    """Results around a few places, with failures and missing gradients among them."""
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     count, d = draw(st.integers(1, 30)), draw(st.integers(1, 3))
     centres = rng.random((3, d))
     units = np.clip(centres[rng.integers(3, size=count)] + 0.05 * rng.standard_normal((count, d)), 0.0, 1.0)
     values = np.round(1024 * rng.normal(size=count)) / 1024  # so that sums and differences are exact
     values[1:][rng.random(count - 1) < 0.15] = np.inf
-    slopes = rng.normal(size=(count, d)) * 10 ** rng.uniform(-9, 1, (count, 1))
-    slopes[rng.random((count, d)) < 0.2] = np.nan
-    return Results(values, units, slopes, rng.random(count) < 0.7, rng.integers(0, 2, count))
+    gradients = rng.normal(size=(count, d)) * 10 ** rng.uniform(-9, 1, (count, 1))
+    gradients[rng.random((count, d)) < 0.2] = np.nan
+    return Results(values, units, gradients, rng.random(count) < 0.7, rng.integers(0, 2, count))
 
 
 @examples(40)

@@ -5,8 +5,8 @@ import pytest
 from tests.trials.histories import history_of
 
 import sonde
-from sonde.strategies.bayesian.domain import Field
-from sonde.strategies.first_order.schedule import AROUND, WIDE, changed_point, descending
+from sonde.strategies.bayesian.domain import Domain
+from sonde.strategies.first_order.schedule import AROUND, WIDE, changed_point, searching_locally
 from sonde.trials import Outcome, State
 
 FLOATS = {"x": sonde.Float(0, 1), "y": sonde.Float(0, 1)}
@@ -18,7 +18,7 @@ DONE = Outcome(State.COMPLETED, 1.0)
 def changes(space: sonde.Space, *tried: dict, seeds: int = 40) -> list[dict]:
     """What the first configuration that was tried may be changed to."""
     history = history_of(space, [(params, DONE) for params in tried])
-    found = (changed_point(Field(space, history), history.units[0], np.random.default_rng(i)) for i in range(seeds))
+    found = (changed_point(Domain(space, history), history.units[0], np.random.default_rng(i)) for i in range(seeds))
     rows = [space.codec.decode(point[None])[0] for point in found if point is not None]
     return [space.codec.configuration(row) for row in rows]
 
@@ -50,5 +50,5 @@ def test_which_trials_descend() -> None:
     numbers = np.arange(4)
     wide = {f"x{i}": sonde.Float(0, 1) for i in range(WIDE + 1)}
     spaces = MIXED, sonde.Space(wide), sonde.Space(wide | {"n": sonde.Int(1, 9)})
-    found = [descending(space, Field(space, history_of(space)), numbers).tolist() for space in spaces]
+    found = [searching_locally(space, Domain(space, history_of(space)), numbers).tolist() for space in spaces]
     assert found == [[False, True, False, True], [True] * 4, [True, False, True, False]]

@@ -11,17 +11,17 @@ from tests.space.spaces import examples, finite_spaces
 from tests.strategies.runs import Loss, Told, bits, zeros
 
 from sonde.space import Bool, Categorical, Int, Space
-from sonde.strategies.natural_gradient.bitflip_search import Climb, Moves
-from sonde.strategies.natural_gradient.families import Layout
+from sonde.strategies.natural_gradient.bitflip_search import BitFlipSearch, Moves
+from sonde.strategies.natural_gradient.families import Families
 from sonde.trials import State, failure
 
 Array = NDArray[np.float64]
 
 
-def climb_of(space: Space, seed: int = 0) -> Climb:
-    layout = Layout(space)
+def climb_of(space: Space, seed: int = 0) -> BitFlipSearch:
+    layout = Families(space)
     assert layout.family is not None
-    return Climb(space, layout, layout.family, seed)
+    return BitFlipSearch(space, layout, layout.family, seed)
 
 
 class Walk:
@@ -107,7 +107,7 @@ def test_every_bit_is_tried_once_where_each_is_better_alone() -> None:
 @examples(25)
 @given(finite_spaces(most=4), st.integers(0, 9))
 def test_nothing_is_looked_at_twice_until_nothing_is_left(space: Space, seed: int) -> None:
-    if Layout(space).family is None:
+    if Families(space).family is None:
         return
     walk = Walk(space, lambda row: float(np.nansum(row) % 3), middle(space), seed).go(60)
     packed = [row.tobytes() for row in walk.looked]
@@ -122,7 +122,7 @@ def test_nothing_is_looked_at_twice_until_nothing_is_left(space: Space, seed: in
 @examples(25)
 @given(finite_spaces(), st.integers(0, 9))
 def test_a_climb_stays_in_any_finite_space_and_ends(space: Space, seed: int) -> None:
-    if Layout(space).family is None:
+    if Families(space).family is None:
         return
     walk = Walk(space, lambda row: 0.0, middle(space), seed).go(25)
     assert all(space.codec.configuration(row) in space for row in walk.looked)
@@ -278,12 +278,12 @@ def test_the_climb_is_the_same_for_anybody_who_knows_the_results() -> None:
 
 @pytest.mark.parametrize("space", [bits(3), Space(n=Int(0, 9)), MIXED])
 def test_moves_of_every_parameter(space: Space) -> None:
-    sweep = Moves(Layout(space)).sweep(np.random.default_rng(0))
+    sweep = Moves(Families(space)).sweep(np.random.default_rng(0))
     assert {move.column for move in sweep} == set(range(len(space)))
 
 
 def test_a_sweep_reaches_every_category_and_the_neighbours_of_a_number() -> None:
-    sweep = Moves(Layout(MIXED)).sweep(np.random.default_rng(0))
+    sweep = Moves(Families(MIXED)).sweep(np.random.default_rng(0))
     assert sorted(move.apply(1.0) for move in sweep if move.column == 1) == [0.0, 2.0, 3.0]
     numbers = [move.apply(20.0) for move in sweep if move.column == 2]
     assert {19.0, 20.0} <= set(numbers)  # at the bound it stays

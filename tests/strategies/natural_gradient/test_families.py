@@ -14,7 +14,7 @@ from tests.strategies.runs import bits
 from sonde.igo import Bernoulli, Categorical, Gaussian, Product
 from sonde.space import Bool, Float, Int, Space
 from sonde.space import Categorical as Choice
-from sonde.strategies.natural_gradient.families import Layout
+from sonde.strategies.natural_gradient.families import Families
 
 MIXED = Space(
     x=Float(-1, 1),
@@ -30,13 +30,13 @@ MIXED = Space(
 
 
 def families(space: Space) -> list[object]:
-    family = Layout(space).family
+    family = Families(space).family
     assert isinstance(family, Product)
     return list(family.families)
 
 
 def test_every_parameter_has_its_family() -> None:
-    layout = Layout(MIXED)
+    layout = Families(MIXED)
     assert layout.bits == [2, 5]  # two numbers are a bit as well
     assert layout.choices == {3: [1, 8], 7: [4]}
     assert layout.numbers == [0, 3, 7]
@@ -52,14 +52,14 @@ def test_every_parameter_has_its_family() -> None:
 
 
 def test_free_parameters_are_those_of_the_families() -> None:
-    family = Layout(MIXED).family
+    family = Families(MIXED).family
     assert family is not None
     assert family.free == 2 + 2 * 2 + 6 + 2 * 3
-    assert Layout(bits(2000)).family.free == 2000  # type: ignore[union-attr]
+    assert Families(bits(2000)).family.free == 2000  # type: ignore[union-attr]
 
 
 def test_where_there_is_nothing_to_choose_there_is_no_family() -> None:
-    assert Layout(Space(n=Int(3, 3), c=Choice(["only"]), x=Float(0.5, 0.5))).family is None
+    assert Families(Space(n=Int(3, 3), c=Choice(["only"]), x=Float(0.5, 0.5))).family is None
 
 
 def test_the_smallest_cell_counts_on_a_log_scale() -> None:
@@ -72,7 +72,7 @@ def test_the_smallest_cell_counts_on_a_log_scale() -> None:
 
 @pytest.mark.parametrize("high", [3, 10, 1000, 2**39])
 def test_every_point_of_a_log_lattice_can_be_drawn(high: int) -> None:
-    layout = Layout(Space(n=Int(1, high, log=True)))
+    layout = Families(Space(n=Int(1, high, log=True)))
     assert layout.family is not None
     drawn = layout.family.draw(layout.family.start(), np.random.default_rng(0), 5000)
     points = {int(n) for n in layout.complete_rows(drawn)[:, 0]}
@@ -85,7 +85,7 @@ def test_every_point_of_a_log_lattice_can_be_drawn(high: int) -> None:
 def test_rows_survive_the_way_to_samples_and_back(data: st.DataObject) -> None:
     space = data.draw(spaces())
     rows = space.codec.decode(np.array(data.draw(units_of(space))))
-    layout = Layout(space)
+    layout = Families(space)
     if layout.family is None:
         return
     samples = layout.samples(rows)
@@ -104,7 +104,7 @@ def test_rows_survive_the_way_to_samples_and_back(data: st.DataObject) -> None:
 @given(st.data())
 def test_what_is_drawn_is_in_the_space(data: st.DataObject) -> None:
     space = data.draw(spaces())
-    layout = Layout(space)
+    layout = Families(space)
     if layout.family is None:
         return
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
@@ -120,7 +120,7 @@ def test_what_is_inactive_teaches_nothing() -> None:
     rows = np.array(
         [MIXED.row({"x": 0.0, "kind": "c", "on": False, "n": 50, "way": "v", "size": 8, "one": 3, "rate": 1})]
     )
-    samples = Layout(MIXED).samples(rows)
+    samples = Families(MIXED).samples(rows)
     assert samples[0, :5].tolist()[:3] == [0.0, 1.0, 2.0]
     assert np.isnan(samples[0, 3])
     assert samples[0, 4] == 6.0

@@ -15,7 +15,7 @@ from tests.strategies.runs import Loss, Told, bits, zeros
 
 from sonde.igo import Family
 from sonde.space import Categorical, Float, Int, Space
-from sonde.strategies.natural_gradient.families import Layout
+from sonde.strategies.natural_gradient.families import Families
 from sonde.strategies.natural_gradient.generations import BEGINNINGS, IDLE, Generations, Sample
 from sonde.trials import Evaluation, State, failure
 
@@ -26,7 +26,7 @@ SMALL = Space(kind=Categorical(["a", "b", "c"]), n=Int(0, 4), x=Float(0, 1, step
 
 
 def generations_of(space: Space, seed: int = 0, **settings: object) -> Generations:
-    layout = Layout(space)
+    layout = Families(space)
     assert isinstance(layout.family, Family)
     return Generations(space, layout, layout.family, seed, settings)
 

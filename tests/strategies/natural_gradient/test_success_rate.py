@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.space.spaces import examples
 
-from sonde.strategies.natural_gradient.success_rate import MEMORY, Luck
+from sonde.strategies.natural_gradient.success_rate import MEMORY, SuccessRate
 
 counted = st.lists(st.tuples(st.integers(0, 10**6), st.booleans()), max_size=30)
 
@@ -21,14 +21,14 @@ def plain_rate(free: int, results: list[tuple[int, bool]], now: int) -> float:
 
 
 def rate(free: int, results: list[tuple[int, bool]], now: int) -> float:
-    luck = Luck(free)
+    luck = SuccessRate(free)
     for place, better in results:
         luck.add(place, better=better)
     return luck.rate(now)
 
 
 def test_at_first_one_in_n() -> None:
-    assert Luck(20).rate(0) == 1 / 20
+    assert SuccessRate(20).rate(0) == 1 / 20
 
 
 def test_what_has_just_come_counts_fully() -> None:

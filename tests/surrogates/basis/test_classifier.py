@@ -13,7 +13,7 @@ from scipy.stats import norm
 from tests.surrogates.models import NUMBERS, numeric_gradient, units_of
 
 from sonde.surrogates.basis.adaptive import AdaptiveBasis, Recipe
-from sonde.surrogates.basis.classifier import LINKS, Columns, LabelBasis, Laplace, Link, approximate
+from sonde.surrogates.basis.classifier import LINKS, Columns, FailureClassifier, Laplace, Link, approximate
 from sonde.surrogates.basis.networks import Network
 from sonde.surrogates.basis.posterior import LinearPosterior
 from sonde.surrogates.exact.feasibility import Passing
@@ -143,8 +143,8 @@ def passing(learned: tuple[LinearPosterior, Link]) -> Passing:
     return Passing(posterior, NUMBERS, link.slope, link.offset, link.extra)
 
 
-def basis_of(link: str = "noisy") -> LabelBasis:
-    return LabelBasis(LINKS[link], AdaptiveBasis(RECIPE))
+def basis_of(link: str = "noisy") -> FailureClassifier:
+    return FailureClassifier(LINKS[link], AdaptiveBasis(RECIPE))
 
 
 @cache

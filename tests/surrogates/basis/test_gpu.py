@@ -22,9 +22,9 @@ def test_gradients_are_those_of_automatic_differentiation(loss: str, activation:
     losses, gradient = loss_and_gradient(begun, activation, loss, ROWS, targets(loss), TOLD)
     with jax.enable_x64(True):
         differentiated = jax.value_and_grad(total, has_aux=True)
-        (_, values), slopes = differentiated(begun.arrays, activation, loss, ROWS, targets(loss), TOLD)
+        (_, values), gradients = differentiated(begun.arrays, activation, loss, ROWS, targets(loss), TOLD)
     np.testing.assert_allclose(losses, values, rtol=1e-10)
-    for ours, theirs in zip(gradient.arrays, slopes, strict=True):
+    for ours, theirs in zip(gradient.arrays, gradients, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-10)
 
 

@@ -23,10 +23,10 @@ def networks(count: int = 2, *, activation: str = "tanh", quadratic: bool = Fals
 def test_the_pull_is_the_slope(activation: str, quadratic: bool) -> None:
     network = networks(activation=activation, quadratic=quadratic)
     basis = network.basis(X)
-    slopes = np.random.default_rng(2).normal(size=basis.values.shape)
-    expected = numeric_gradient(lambda at: float(np.sum(slopes * network.basis(at).values)), X)
+    gradients = np.random.default_rng(2).normal(size=basis.values.shape)
+    expected = numeric_gradient(lambda at: float(np.sum(gradients * network.basis(at).values)), X)
     assert np.abs(expected).max() > 1
-    np.testing.assert_allclose(basis.pull(slopes), expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(basis.vjp(gradients), expected, rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize(("activation", "quadratic"), FORMS)
@@ -51,18 +51,18 @@ def test_networks_side_by_side_are_each_alone(activation: str, quadratic: bool) 
     both = side_by_side([one, two])
     assert (both.count, both.units, both.activation, both.quadratic) == (4, 7, activation, quadratic)
     values, at = both.basis(X), 0
-    slopes = np.random.default_rng(3).normal(size=(5, 4 * 7 + 6 * quadratic))
+    gradients = np.random.default_rng(3).normal(size=(5, 4 * 7 + 6 * quadratic))
     pulled = np.zeros_like(X)
     for k in range(4):
         alone = both.members(slice(k, k + 1)).basis(X)
         np.testing.assert_allclose(values.values[:, at : at + 7], alone.values[:, :7], rtol=1e-12)
         own = np.zeros_like(alone.values)
-        own[:, :7] = slopes[:, at : at + 7]
-        pulled += alone.pull(own)
+        own[:, :7] = gradients[:, at : at + 7]
+        pulled += alone.vjp(own)
         at += 7
     if quadratic:
-        pulled += slopes[:, 28:31] + 2 * X * slopes[:, 31:]
-    np.testing.assert_allclose(values.pull(slopes), pulled, rtol=1e-10, atol=1e-12)
+        pulled += gradients[:, 28:31] + 2 * X * gradients[:, 31:]
+    np.testing.assert_allclose(values.vjp(gradients), pulled, rtol=1e-10, atol=1e-12)
 
 
 def test_taking_apart_and_putting_together_changes_nothing() -> None:
@@ -79,14 +79,14 @@ def test_taking_apart_and_putting_together_changes_nothing() -> None:
 def test_no_points_have_no_basis_and_no_slopes(quadratic: bool) -> None:
     basis = networks(quadratic=quadratic).basis(np.empty((0, 3)))
     assert basis.values.shape == (0, 14 + 6 * quadratic)
-    assert basis.pull(np.empty(basis.values.shape)).shape == (0, 3)
+    assert basis.vjp(np.empty(basis.values.shape)).shape == (0, 3)
 
 
 def test_points_are_left_as_they_were() -> None:
     x, network = X.copy(), networks(quadratic=True)
     basis = network.basis(x)
     before = basis.values.copy()
-    basis.pull(np.ones(basis.values.shape))
+    basis.vjp(np.ones(basis.values.shape))
     np.testing.assert_array_equal(x, X)
     np.testing.assert_array_equal(basis.values, before)
 

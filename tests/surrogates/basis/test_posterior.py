@@ -44,33 +44,33 @@ def assert_same(one: LinearPosterior, other: LinearPosterior, tolerance: float =
         np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
 
 
-# slopes
+# gradients
 
 
 @pytest.mark.parametrize("quadratic", [False, True])
 @pytest.mark.parametrize("columns", [1, 3])
 def test_the_pull_of_marginals(quadratic: bool, columns: int) -> None:
     posterior, rng = posterior_of(quadratic=quadratic, columns=columns), np.random.default_rng(0)
-    mean_slope, variance_slope = rng.normal(size=(6, columns)), rng.normal(size=6)
+    mean_gradient, variance_gradient = rng.normal(size=(6, columns)), rng.normal(size=6)
 
     def function(at: Array) -> float:
         belief = posterior.marginals(at)
-        return float(np.sum(mean_slope * belief.mean) + np.sum(variance_slope * belief.variance))
+        return float(np.sum(mean_gradient * belief.mean) + np.sum(variance_gradient * belief.variance))
 
-    pulled = posterior.marginals(NEW).pull(mean_slope, variance_slope)
+    pulled = posterior.marginals(NEW).vjp(mean_gradient, variance_gradient)
     np.testing.assert_allclose(pulled, numeric_gradient(function, NEW), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("quadratic", [False, True])
 def test_the_pull_of_joint_beliefs(quadratic: bool) -> None:
     posterior, rng, pools = posterior_of(quadratic=quadratic), np.random.default_rng(0), NEW.reshape(2, 3, 2)
-    mean_slope, covariance_slope = rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 3))  # symmetric or not
+    mean_gradient, covariance_gradient = rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 3))  # symmetric or not
 
     def function(at: Array) -> float:
         belief = posterior.joint(at)
-        return float(np.sum(mean_slope * belief.mean) + np.sum(covariance_slope * belief.covariance))
+        return float(np.sum(mean_gradient * belief.mean) + np.sum(covariance_gradient * belief.covariance))
 
-    pulled = posterior.joint(pools).pull(mean_slope, covariance_slope)
+    pulled = posterior.joint(pools).vjp(mean_gradient, covariance_gradient)
     np.testing.assert_allclose(pulled, numeric_gradient(function, pools), rtol=1e-6, atol=1e-6)
 
 
@@ -114,7 +114,7 @@ def test_no_points_have_no_belief() -> None:
     posterior = posterior_of(quadratic=True, columns=2)
     belief = posterior.marginals(np.empty((0, 2)))
     assert (belief.mean.shape, belief.variance.shape) == ((0, 2), (0,))
-    assert belief.pull(np.empty((0, 2)), np.empty(0)).shape == (0, 2)
+    assert belief.vjp(np.empty((0, 2)), np.empty(0)).shape == (0, 2)
     assert posterior.condition(np.empty((0, 2)), np.empty((0, 2))).mean is posterior.mean
 
 
@@ -163,7 +163,7 @@ def test_variances_stay_positive_whatever_was_seen_without_noise() -> None:
     assert np.all(at.variance > 0)
     assert np.all(at.variance < 1e-6)
     assert np.all(np.isfinite(at.mean))
-    assert np.all(np.isfinite(at.pull(np.ones(at.mean.shape), np.ones(len(at.variance)))))
+    assert np.all(np.isfinite(at.vjp(np.ones(at.mean.shape), np.ones(len(at.variance)))))
     assert np.linalg.eigvalsh(after.joint(NEW[None]).covariance[0]).min() > 0
 
 

@@ -45,7 +45,7 @@ def test_its_pull_is_its_derivative(features: Features, quadratic: bool) -> None
     x[0, 0] = y[0, 2]  # the distance is zero: its square root has no derivative, the covariance has
     weights = np.random.default_rng(0).normal(size=(2, 4, 5))
     expected = numeric_gradient(lambda at: float(np.sum(weights * covariance.cross(at, y).values)), x)
-    np.testing.assert_allclose(covariance.cross(x, y).pull(weights), expected, atol=2e-8)
+    np.testing.assert_allclose(covariance.cross(x, y).vjp(weights), expected, atol=2e-8)
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
@@ -65,7 +65,7 @@ def test_batches_are_pairs_of_matrices() -> None:
     for b in range(3):
         alone = covariance.cross(x[b], y[b])
         np.testing.assert_allclose(whole.values[b], alone.values, rtol=1e-14)
-        np.testing.assert_allclose(whole.pull(whole.values)[b], alone.pull(alone.values), rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(whole.vjp(whole.values)[b], alone.vjp(alone.values), rtol=1e-12, atol=1e-14)
 
 
 def test_the_shortest_lengthscales_leave_the_diagonal_in_place() -> None:

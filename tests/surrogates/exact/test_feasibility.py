@@ -26,11 +26,11 @@ def measured() -> Passing:
 @pytest.mark.parametrize("learned", [half_space, measured])
 def test_probabilities_and_their_gradients(learned) -> None:  # type: ignore[no-untyped-def]
     passing = learned()
-    logs, slopes = passing(NEW)
+    logs, gradients = passing(NEW)
     assert np.all(np.isfinite(logs))
     assert np.all(logs <= 0)
     expected = numeric_gradient(lambda at: float(passing(at)[0].sum()), NEW)
-    np.testing.assert_allclose(slopes, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(gradients, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_mixed_spaces_have_gradients_in_their_numbers() -> None:
@@ -62,9 +62,9 @@ def test_probabilities_are_in_proportion_where_failures_are_random() -> None:
                          ids=["all", "none", "all but one"])  # fmt: skip
 def test_one_sided_labels_do_not_make_it_certain(works: np.ndarray) -> None:
     passing = learn_success(NUMBERS, UNITS[:12], works)
-    logs, slopes = passing(NEW)
+    logs, gradients = passing(NEW)
     assert np.all((np.exp(logs) > 0) & (np.exp(logs) < 1))
-    assert np.all(np.isfinite(slopes))
+    assert np.all(np.isfinite(gradients))
     assert (np.exp(logs).mean() > 0.5) == (works.mean() > 0.5)
 
 
@@ -102,33 +102,33 @@ def test_the_unit_of_a_constraint_does_not_matter(factor: float) -> None:
 @pytest.mark.parametrize("level", [-1e300, -1.0, -1e-300, 0.0, 1e-300, 0.1, 1e300])
 @pytest.mark.parametrize("count", [1, 10])
 def test_a_constant_constraint_stays_finite(level: float, count: int) -> None:
-    logs, slopes = learn_constraint(NUMBERS, UNITS[:count], np.full(count, level))(NEW)
+    logs, gradients = learn_constraint(NUMBERS, UNITS[:count], np.full(count, level))(NEW)
     assert np.all(np.isfinite(logs))
-    assert np.all(np.isfinite(slopes))
+    assert np.all(np.isfinite(gradients))
     assert np.all((logs > np.log(0.5)) == (level < 0)) or level == 0
 
 
 def test_the_largest_levels_stay_finite() -> None:
-    logs, slopes = learn_constraint(NUMBERS, UNITS[:4], np.array([1.7e308, -1.7e308, 1.0, 0.0]))(NEW)
+    logs, gradients = learn_constraint(NUMBERS, UNITS[:4], np.array([1.7e308, -1.7e308, 1.0, 0.0]))(NEW)
     assert np.all(np.isfinite(logs))
-    assert np.all(np.isfinite(slopes))
+    assert np.all(np.isfinite(gradients))
 
 
 @examples(25)
 @given(levels=st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=8))
 def test_any_levels_leave_it_finite(levels: list[float]) -> None:
-    logs, slopes = learn_constraint(NUMBERS, UNITS[: len(levels)], np.array(levels))(NEW)
+    logs, gradients = learn_constraint(NUMBERS, UNITS[: len(levels)], np.array(levels))(NEW)
     assert np.all(np.isfinite(logs))
     assert np.all(logs <= 0)
-    assert np.all(np.isfinite(slopes))
+    assert np.all(np.isfinite(gradients))
 
 
 @examples(50)
 @given(offset=st.floats(-1e8, 1e8), extra=st.sampled_from([1.0, 1e-12]))
 def test_hopeless_points_have_finite_slopes(offset: float, extra: float) -> None:
-    logs, slopes = Passing(posterior_of(NUMBERS), NUMBERS, -1.0, offset, extra)(NEW)
+    logs, gradients = Passing(posterior_of(NUMBERS), NUMBERS, -1.0, offset, extra)(NEW)
     assert np.all(np.isfinite(logs))
-    assert np.all(np.isfinite(slopes))
+    assert np.all(np.isfinite(gradients))
 
 
 @pytest.mark.parametrize("offset", [-1e2, -1e4, -1e6, -1e7])
@@ -139,7 +139,7 @@ def test_hopeless_points_have_slopes_to_some_digits(offset: float) -> None:
     belief = posterior.marginals(NUMBERS(NEW))
     width = np.sqrt(1 + belief.variance)
     z = (belief.mean[:, 0] + offset) / width
-    expected = NUMBERS.pull(belief.pull(-(z / width)[:, None], 0.5 * z * z / width**2), NEW)
+    expected = NUMBERS.vjp(belief.vjp(-(z / width)[:, None], 0.5 * z * z / width**2), NEW)
     np.testing.assert_allclose(
         passing(NEW)[1], expected, rtol=max(2 / offset**2, 1e-4), atol=1e-4 * abs(expected).max()
     )

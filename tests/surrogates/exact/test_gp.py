@@ -181,13 +181,13 @@ def test_the_pull_of_marginals(features: Features, quadratic: bool, columns: int
     posterior = posterior_of(features, quadratic, columns=columns)
     x = features(units_of(features, 4, seed=1))
     rng = np.random.default_rng(0)
-    mean_slope, variance_slope = rng.normal(size=(4, columns)), rng.normal(size=4)
+    mean_gradient, variance_gradient = rng.normal(size=(4, columns)), rng.normal(size=4)
 
     def function(at: np.ndarray) -> float:
         belief = posterior.marginals(at)
-        return float(np.sum(mean_slope * belief.mean) + np.sum(variance_slope * belief.variance))
+        return float(np.sum(mean_gradient * belief.mean) + np.sum(variance_gradient * belief.variance))
 
-    pulled = posterior.marginals(x).pull(mean_slope, variance_slope)
+    pulled = posterior.marginals(x).vjp(mean_gradient, variance_gradient)
     np.testing.assert_allclose(pulled, numeric_gradient(function, x), rtol=1e-6, atol=1e-7)
 
 
@@ -196,11 +196,11 @@ def test_the_pull_of_joint_beliefs(features: Features, quadratic: bool) -> None:
     posterior = posterior_of(features, quadratic)
     pools = features(units_of(features, (2, 3), seed=1))
     rng = np.random.default_rng(0)
-    mean_slope, covariance_slope = rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 3))  # symmetric or not
+    mean_gradient, covariance_gradient = rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 3))  # symmetric or not
 
     def function(at: np.ndarray) -> float:
         belief = posterior.joint(at)
-        return float(np.sum(mean_slope * belief.mean) + np.sum(covariance_slope * belief.covariance))
+        return float(np.sum(mean_gradient * belief.mean) + np.sum(covariance_gradient * belief.covariance))
 
-    pulled = posterior.joint(pools).pull(mean_slope, covariance_slope)
+    pulled = posterior.joint(pools).vjp(mean_gradient, covariance_gradient)
     np.testing.assert_allclose(pulled, numeric_gradient(function, pools), rtol=1e-6, atol=1e-7)

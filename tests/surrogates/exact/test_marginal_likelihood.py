@@ -50,13 +50,13 @@ def test_its_gradient_in_the_warp(features: Features, quadratic: bool) -> None:
     covariance, (_, y, noise), units = covariance_of(features, quadratic), data_of(features, 9), units_of(features, 9)
     at = np.random.default_rng(5).normal(0, 0.4, 2 * len(features.choices))
     warped = replace(features, warp=tuple(at))
-    value, gradient, slopes = log_evidence_of_inputs(covariance, warped(units), y, noise)
+    value, gradient, gradients = log_evidence_of_inputs(covariance, warped(units), y, noise)
     plain = log_evidence(covariance, warped(units), y, noise)
     assert (value, gradient.tolist()) == (plain[0], plain[1].tolist())
     expected = numeric_gradient(
         lambda warp: log_likelihood(covariance, replace(features, warp=tuple(warp))(units), y, noise), at, step=1e-5
     )
-    np.testing.assert_allclose(warped.pull_warp(slopes, units), expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(warped.warp_vjp(gradients, units), expected, rtol=1e-6, atol=1e-7)
 
 
 def test_data_are_left_as_they_were() -> None:

@@ -25,7 +25,7 @@ from tests.surrogates.slope_models import (
 )
 
 from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.gradient.observations import Sites
+from sonde.surrogates.gradient.observations import ObservationLayout
 
 # Profile, trend, and whether there are curvatures: what compiles within seconds. The pulls tie the rest to them.
 CASES = [
@@ -55,7 +55,7 @@ def test_it_is_the_matrix_of_the_kernels(profile: str, trend: str | None, curvat
 def test_values_are_those_of_the_kernels(profile: str, trend: str | None, curvatures: bool) -> None:
     covariance, reference = slope_covariance(profile, trend), kernel_matrix(profile, trend, curvatures)
     x = close_points()
-    values = kernel_entries(Sites(x), curvatures=curvatures)
+    values = kernel_entries(ObservationLayout(x), curvatures=curvatures)
     np.testing.assert_allclose(covariance.cross(x, x).values, reference[np.ix_(values, values)], rtol=1e-12)
     for seed in range(4):
         sites = some_sites(x, curvatures=curvatures, seed=seed)
@@ -105,7 +105,7 @@ def test_values_of_a_matern_are_those_of_the_plain_covariance(trend: str | None)
     plain = Covariance(ours.groups, ours.theta[:-1], ours.quadratic)
     weights = np.random.default_rng(0).normal(size=(5, 4))
     np.testing.assert_allclose(ours.cross(x, y).values, plain.cross(x, y).values, rtol=1e-13)
-    np.testing.assert_allclose(ours.cross(x, y).pull(weights), plain.cross(x, y).pull(weights), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(ours.cross(x, y).vjp(weights), plain.cross(x, y).vjp(weights), rtol=1e-11, atol=1e-13)
     assert (ours.scale, ours.noise, ours.bend) == (plain.scale, plain.noise, plain.bend)
 
 
@@ -114,7 +114,7 @@ def test_theta_is_read_in_its_order() -> None:
     covariance = slope_covariance("rbf", "quadratic", SHARED)
     covariance.theta[:] = theta
     np.testing.assert_allclose(covariance.roots, [2.0, 0.5, 0.5, 0.5])
-    found = [covariance.scale, covariance.noise, covariance.bend, covariance.slope_noise]
+    found = [covariance.scale, covariance.noise, covariance.bend, covariance.gradient_noise]
     np.testing.assert_allclose(found, [3.0, 0.01, 0.2, 0.04])
 
 
@@ -133,11 +133,11 @@ def test_the_prior_variances_of_slopes_and_curvatures(profile: str) -> None:
     sites = whole_sites(x)
     values, first, _ = covariance.isotropic(x, x, 2)
     assert values[0, 0] == pytest.approx(covariance.scale)
-    slopes = np.diagonal(covariance.between(sites, sites))[sites.slope_entries]
-    np.testing.assert_allclose(slopes, -2 * first[0, 0] * covariance.roots**2, rtol=1e-12)
+    gradients = np.diagonal(covariance.between(sites, sites))[sites.gradient_entries]
+    np.testing.assert_allclose(gradients, -2 * first[0, 0] * covariance.roots**2, rtol=1e-12)
     if profile in TWICE:
         bent = whole_sites(x, curvatures=True)
-        variances = np.diagonal(covariance.between(bent, bent))[bent.bend_entries]
+        variances = np.diagonal(covariance.between(bent, bent))[bent.curvature_entries]
         np.testing.assert_allclose(covariance.curvature_variances[bent.bends[1], bent.bends[2]], variances, rtol=1e-12)
         np.testing.assert_allclose(covariance.curvature_variances, covariance.curvature_variances.T, rtol=1e-14)
 
@@ -149,20 +149,20 @@ def test_the_pull_of_values_is_their_derivative(profile: str, trend: str | None)
     x[0, 0] = y[0, 2]  # the distance is zero: its square root has no derivative, the covariance has
     weights = np.random.default_rng(0).normal(size=(2, 4, 5))
     expected = numeric_gradient(lambda at: float(np.sum(weights * covariance.cross(at, y).values)), x)
-    np.testing.assert_allclose(covariance.cross(x, y).pull(weights), expected, rtol=1e-6, atol=3e-8)
+    np.testing.assert_allclose(covariance.cross(x, y).vjp(weights), expected, rtol=1e-6, atol=3e-8)
 
 
 @pytest.mark.parametrize(("profile", "trend"), MODELS)
 @pytest.mark.parametrize("curvatures", [False, True])
-@pytest.mark.parametrize("slopes", [False, True])
+@pytest.mark.parametrize("gradients", [False, True])
 def test_the_pull_toward_sites_is_their_derivative(
-    profile: str, trend: str | None, curvatures: bool, slopes: bool
+    profile: str, trend: str | None, curvatures: bool, gradients: bool
 ) -> None:
     covariance = slope_covariance(profile, trend)
     sites, x = some_sites(points_of(6), curvatures=curvatures), points_of(4, seed=1)
-    sites = sites if slopes else Sites(sites.x, bends=sites.bends)
+    sites = sites if gradients else ObservationLayout(sites.x, bends=sites.bends)
     weights = np.random.default_rng(0).normal(size=(4, len(sites)))
-    pulled = covariance.toward(x, sites).pull(weights)
+    pulled = covariance.toward(x, sites).vjp(weights)
     expected = numeric_gradient(lambda at: float(np.sum(weights * covariance.toward(at, sites).values)), x)
     np.testing.assert_allclose(pulled, expected, rtol=1e-6, atol=1e-7)
 
@@ -174,10 +174,10 @@ def test_the_pull_is_made_of_covariances_of_slopes(profile: str, trend: str | No
     covariance, x = slope_covariance(profile, trend), close_points()
     sites, everywhere = some_sites(x, curvatures=curvatures), whole_sites(x)
     weights = np.random.default_rng(0).normal(size=(len(x), len(sites)))
-    slopes = covariance.between(everywhere, sites)[everywhere.slope_entries].reshape(*x.shape, -1)
-    expected = np.einsum("mpN,mN->mp", slopes, weights)
+    gradients = covariance.between(everywhere, sites)[everywhere.gradient_entries].reshape(*x.shape, -1)
+    expected = np.einsum("mpN,mN->mp", gradients, weights)
     np.testing.assert_allclose(
-        covariance.toward(x, sites).pull(weights), expected, rtol=1e-9, atol=1e-11 * np.abs(slopes).max()
+        covariance.toward(x, sites).vjp(weights), expected, rtol=1e-9, atol=1e-11 * np.abs(gradients).max()
     )
 
 
@@ -188,21 +188,21 @@ def test_batches_are_pairs_of_matrices() -> None:
     for b in range(3):
         alone = covariance.cross(x[b], y[b])
         np.testing.assert_allclose(whole.values[b], alone.values, rtol=1e-13)
-        np.testing.assert_allclose(whole.pull(whole.values)[b], alone.pull(alone.values), rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(whole.vjp(whole.values)[b], alone.vjp(alone.values), rtol=1e-11, atol=1e-13)
 
 
 @pytest.mark.parametrize("profile", TWICE)
 def test_either_order_of_a_curvatures_columns_will_do(profile: str) -> None:
     covariance, x = slope_covariance(profile, "bowl"), points_of(3)
-    one = Sites(x, bends=np.array([[0, 1, 2], [0, 2, 1], [1, 0, 1]]))
-    other = Sites(x, bends=one.bends[[0, 2, 1]])
+    one = ObservationLayout(x, bends=np.array([[0, 1, 2], [0, 2, 1], [1, 0, 1]]))
+    other = ObservationLayout(x, bends=one.bends[[0, 2, 1]])
     sites = whole_sites(x, curvatures=True)
     np.testing.assert_allclose(covariance.between(one, sites), covariance.between(other, sites), rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(covariance.toward(x, one).values, covariance.toward(x, other).values, rtol=1e-12)
 
 
 @st.composite
-def seen(draw: st.DrawFn) -> tuple[str, str | None, Sites]:
+def seen(draw: st.DrawFn) -> tuple[str, str | None, ObservationLayout]:
     """A profile, a trend, and any observations that it allows, at points that may coincide or nearly so."""
     profile, trend = draw(st.sampled_from(ALL)), draw(st.sampled_from(TRENDS))
     n, p, seed = draw(st.integers(1, 5)), draw(st.integers(1, 4)), draw(st.integers(0, 99))
@@ -216,13 +216,15 @@ def seen(draw: st.DrawFn) -> tuple[str, str | None, Sites]:
         return np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size)), dtype=bool)
 
     whole = whole_sites(x, curvatures=profile in TWICE)
-    slopes, bends = (each[:, shown(each.shape[1])] for each in (whole.slopes, whole.bends))
-    return profile, trend, Sites(x, slopes, bends)
+    gradients, bends = (each[:, shown(each.shape[1])] for each in (whole.gradients, whole.bends))
+    return profile, trend, ObservationLayout(x, gradients, bends)
 
 
 @examples(60)
 @given(case=seen())
-def test_any_matrix_is_a_covariance_and_a_part_of_the_whole_one(case: tuple[str, str | None, Sites]) -> None:
+def test_any_matrix_is_a_covariance_and_a_part_of_the_whole_one(
+    case: tuple[str, str | None, ObservationLayout],
+) -> None:
     profile, trend, sites = case
     covariance = slope_covariance(profile, trend, np.arange(sites.x.shape[1]))
     matrix = covariance.between(sites, sites)
@@ -250,8 +252,11 @@ def test_slopes_and_curvatures_have_the_units_of_their_columns(profile: str, uni
     before = covariance.between(sites, sites)
     covariance.theta[0] += np.log(unit)
     _, c, e = sites.bends
-    factors = np.concatenate([np.ones(4), 1 / units[sites.slopes[1]], 1 / (units[c] * units[e])])
-    after = covariance.between(Sites(x * units, sites.slopes, sites.bends), Sites(x * units, sites.slopes, sites.bends))
+    factors = np.concatenate([np.ones(4), 1 / units[sites.gradients[1]], 1 / (units[c] * units[e])])
+    after = covariance.between(
+        ObservationLayout(x * units, sites.gradients, sites.bends),
+        ObservationLayout(x * units, sites.gradients, sites.bends),
+    )
     np.testing.assert_allclose(after / np.outer(factors, factors), before, rtol=1e-9, atol=1e-11)
 
 
@@ -260,10 +265,10 @@ def test_what_comes_in_is_left_as_it_was(trend: str | None) -> None:
     covariance = slope_covariance("rbf", trend)
     sites = some_sites(points_of(4), curvatures=True)
     x, weights = points_of(3, seed=1), np.random.default_rng(0).normal(size=(3, len(sites)))
-    arrays = [sites.x, sites.slopes, sites.bends, x, weights, covariance.theta]
+    arrays = [sites.x, sites.gradients, sites.bends, x, weights, covariance.theta]
     before = [each.copy() for each in arrays]
     covariance.between(sites, sites)
-    covariance.toward(x, sites).pull(weights)
-    covariance.cross(x, sites.x).pull(weights[:, :4])
+    covariance.toward(x, sites).vjp(weights)
+    covariance.cross(x, sites.x).vjp(weights[:, :4])
     for one, other in zip(before, arrays, strict=True):
         np.testing.assert_array_equal(one, other)

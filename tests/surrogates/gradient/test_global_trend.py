@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 import sonde.surrogates.gradient.global_trend as module
-from sonde.surrogates.gradient.global_trend import APART, REACH, fit_bowls, ripples_of, spread_out
+from sonde.surrogates.gradient.global_trend import APART, REACH, fit_global_trends, ripples_of, spread_out
 
 Array = NDArray[np.float64]
 
@@ -13,16 +13,16 @@ Array = NDArray[np.float64]
 def bowl_data(
     count: int, d: int, bottom: Array, *, ripples: float = 0.0, waves: float = 20.0, seed: int = 0
 ) -> tuple[Array, Array, Array]:
-    """Points of the centred cube, with values, standardised, and slopes of a bowl with ripples."""
+    """Points of the centred cube, with values, standardised, and gradients of a bowl with ripples."""
     x = np.random.default_rng(seed).random((count, d)) - 0.5
     turn = waves * (x - bottom) + np.arange(d)
     y = np.sum((x - bottom) ** 2 + ripples * np.cos(turn), axis=1)
-    slopes = 2 * (x - bottom) - ripples * waves * np.sin(turn)
-    return x, (y - y.mean()) / y.std(), slopes / y.std()
+    gradients = 2 * (x - bottom) - ripples * waves * np.sin(turn)
+    return x, (y - y.mean()) / y.std(), gradients / y.std()
 
 
-def draws(x: Array, y: Array, slopes: Array, count: int = 400, low: NDArray[np.bool_] | None = None) -> Array:
-    bowls = fit_bowls(x, y, slopes, np.zeros(len(x), dtype=bool) if low is None else low)
+def draws(x: Array, y: Array, gradients: Array, count: int = 400, low: NDArray[np.bool_] | None = None) -> Array:
+    bowls = fit_global_trends(x, y, gradients, np.zeros(len(x), dtype=bool) if low is None else low)
     return np.array([bowls.bottom(np.random.default_rng([7, i])) for i in range(count)])
 
 
@@ -35,15 +35,15 @@ def test_an_exact_bowl_is_found_from_few_points_with_slopes(d: int, count: int) 
 
 def test_an_exact_bowl_is_found_from_values_alone() -> None:
     bottom = np.array([0.2, -0.1])
-    x, y, slopes = bowl_data(20, 2, bottom)
-    found = draws(x, y, np.full_like(slopes, np.nan), count=100)
+    x, y, gradients = bowl_data(20, 2, bottom)
+    found = draws(x, y, np.full_like(gradients, np.nan), count=100)
     assert np.abs(np.median(found, axis=0) - bottom).max() < 0.05
 
 
 def test_slopes_tell_more_than_values_alone() -> None:
     bottom = np.array([0.2, -0.1, 0.0])
-    x, y, slopes = bowl_data(5, 3, bottom, ripples=0.003)
-    with_slopes, without = draws(x, y, slopes), draws(x, y, np.full_like(slopes, np.nan))
+    x, y, gradients = bowl_data(5, 3, bottom, ripples=0.003)
+    with_slopes, without = draws(x, y, gradients), draws(x, y, np.full_like(gradients, np.nan))
     assert np.abs(with_slopes - bottom).mean() < 0.5 * np.abs(without - bottom).mean()
 
 
@@ -69,14 +69,14 @@ def test_draws_know_how_wrong_they_may_be() -> None:
 
 
 def radial_data(count: int, d: int, bottom: Array, power: float, seed: int) -> tuple[Array, Array, Array]:
-    """|x - bottom|^power with a little noise on slopes, standardised."""
+    """|x - bottom|^power with a little noise on gradients, standardised."""
     rng = np.random.default_rng(seed)
     x = rng.random((count, d)) - 0.5
     way = x - bottom
     radius = np.linalg.norm(way, axis=1, keepdims=True)
-    y, slopes = radius[:, 0] ** power, power * radius ** (power - 2) * way
-    slopes += 0.5 * slopes.std() * rng.normal(size=slopes.shape)
-    return x, (y - y.mean()) / y.std(), slopes / y.std()
+    y, gradients = radius[:, 0] ** power, power * radius ** (power - 2) * way
+    gradients += 0.5 * gradients.std() * rng.normal(size=gradients.shape)
+    return x, (y - y.mean()) / y.std(), gradients / y.std()
 
 
 @pytest.mark.parametrize("power", [0.5, 4.0])
@@ -97,11 +97,11 @@ def test_a_bowl_need_not_be_a_parabola(power: float, monkeypatch: pytest.MonkeyP
 
 
 def ackley(u: Array) -> tuple[Array, Array]:
-    """Values and slopes: a cone, with ripples that are the same everywhere."""
+    """Values and gradients: a cone, with ripples that are the same everywhere."""
     radius = np.sqrt(np.mean(u * u, axis=1, keepdims=True))
     cone, waves = np.exp(-0.2 * radius), np.exp(np.mean(np.cos(2 * np.pi * u), axis=1, keepdims=True))
-    slopes = (4 * cone * u / radius + 2 * np.pi * waves * np.sin(2 * np.pi * u)) / u.shape[1]
-    return (-20 * cone - waves)[:, 0], slopes
+    gradients = (4 * cone * u / radius + 2 * np.pi * waves * np.sin(2 * np.pi * u)) / u.shape[1]
+    return (-20 * cone - waves)[:, 0], gradients
 
 
 def test_a_cone_is_found_among_ripples_that_are_the_same_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,9 +114,9 @@ def test_a_cone_is_found_among_ripples_that_are_the_same_everywhere(monkeypatch:
             rng = np.random.default_rng([seed, 3])
             bottom = 0.3 * (rng.random(d) - 0.5)
             way = (rng.random((30, d)) - 0.5 - bottom) * rng.random((30, 1))
-            y, slopes = ackley(side * way)
+            y, gradients = ackley(side * way)
             found.append(
-                np.abs(draws(bottom + way, (y - y.mean()) / y.std(), side * slopes / y.std(), 20) - bottom).mean()
+                np.abs(draws(bottom + way, (y - y.mean()) / y.std(), side * gradients / y.std(), 20) - bottom).mean()
             )
         return float(np.mean(found))
 
@@ -148,14 +148,14 @@ def test_the_belief_is_the_same_by_the_smaller_matrix_and_by_products(n: int, si
 def test_many_parameters_are_fitted_the_same_with_and_without_products(
     untold: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    x, y, slopes = bowl_data(12, 40, np.full(40, 0.1), ripples=0.01)
+    x, y, gradients = bowl_data(12, 40, np.full(40, 0.1), ripples=0.01)
     if untold:
-        slopes[::3] = np.nan
+        gradients[::3] = np.nan
     low = np.arange(12) % 4 == 0
     found = []
     for most in (30, 128):
         monkeypatch.setattr(module, "MOST", most)
-        found.append(fit_bowls(x, y, slopes, low))
+        found.append(fit_global_trends(x, y, gradients, low))
     for one, other in zip(*(bowls.each for bowls in found), strict=True):
         assert one.score == pytest.approx(other.score, rel=1e-4)
         np.testing.assert_allclose(one.mean, other.mean, atol=1e-5)
@@ -167,17 +167,17 @@ def test_results_that_are_steep_here_and_there_count_less(monkeypatch: pytest.Mo
         monkeypatch.setattr(module, "TAILS", tails)
         errors = []
         for seed in range(6):
-            x, y, slopes = bowl_data(24, 4, bottom, ripples=0.002, seed=seed)
-            slopes[::4] += 40 * np.random.default_rng(seed).normal(size=slopes[::4].shape)
+            x, y, gradients = bowl_data(24, 4, bottom, ripples=0.002, seed=seed)
+            gradients[::4] += 40 * np.random.default_rng(seed).normal(size=gradients[::4].shape)
             noisy = y + np.random.default_rng(seed).normal(size=len(y))  # what values say is little
-            errors.append(np.abs(draws(x, noisy, slopes, 20) - bottom).mean())
+            errors.append(np.abs(draws(x, noisy, gradients, 20) - bottom).mean())
         found.append(np.mean(errors))
     assert found[0] < 0.6 * found[1]
 
 
 def test_as_far_as_a_bowl_is_sure_bottoms_are_nearer_to_its_mean_than_draws() -> None:
     bottom = np.full(10, 0.1)
-    bowls = fit_bowls(*bowl_data(30, 10, bottom, ripples=0.01), np.zeros(30, dtype=bool))
+    bowls = fit_global_trends(*bowl_data(30, 10, bottom, ripples=0.01), np.zeros(30, dtype=bool))
     best = max(bowls.each, key=lambda bowl: bowl.score)
     assert bowls.sure > 0.999
     bottoms, drawn = (
@@ -219,31 +219,31 @@ def test_one_slope_says_on_which_side_the_bottom_is() -> None:
 
 
 def test_parameters_without_slopes_may_have_their_bottom_anywhere() -> None:
-    x, _, slopes = bowl_data(20, 2, np.array([0.2, 0.2]))
-    slopes[:, 1] = np.nan
-    slopes[::2, 0] = np.nan
-    found = draws(x, np.random.default_rng(0).normal(size=20), slopes)
+    x, _, gradients = bowl_data(20, 2, np.array([0.2, 0.2]))
+    gradients[:, 1] = np.nan
+    gradients[::2, 0] = np.nan
+    found = draws(x, np.random.default_rng(0).normal(size=20), gradients)
     assert np.median(np.abs(found[:, 0] - 0.2)) < 0.5 * np.median(np.abs(found[:, 1]))
 
 
 @pytest.mark.parametrize("shift", [-0.5, 1.0])
 def test_a_shift_of_the_values_does_not_matter(shift: float) -> None:
     """The level is free, up to a wide prior."""
-    x, y, slopes = bowl_data(12, 2, np.array([0.2, -0.1]), ripples=0.02)
-    np.testing.assert_allclose(draws(x, y + shift, slopes, 50), draws(x, y, slopes, 50), atol=0.05)
+    x, y, gradients = bowl_data(12, 2, np.array([0.2, -0.1]), ripples=0.02)
+    np.testing.assert_allclose(draws(x, y + shift, gradients, 50), draws(x, y, gradients, 50), atol=0.05)
 
 
 def test_turning_the_cube_around_turns_the_bottom_around() -> None:
-    x, y, slopes = bowl_data(12, 2, np.array([0.2, -0.1]), ripples=0.02)
-    there, mirrored = draws(x, y, slopes), draws(-x, y, -slopes)
+    x, y, gradients = bowl_data(12, 2, np.array([0.2, -0.1]), ripples=0.02)
+    there, mirrored = draws(x, y, gradients), draws(-x, y, -gradients)
     np.testing.assert_allclose(mirrored.mean(axis=0), -there.mean(axis=0), atol=0.02)
 
 
 def test_a_cluster_counts_once() -> None:
-    x, y, slopes = bowl_data(10, 2, np.array([0.2, -0.1]), ripples=0.05)
+    x, y, gradients = bowl_data(10, 2, np.array([0.2, -0.1]), ripples=0.05)
     crowd = np.repeat(np.arange(10), [50, *[1] * 9])
     near = x[crowd] + 1e-4 * np.arange(len(crowd))[:, None] * (crowd == 0)[:, None]
-    np.testing.assert_allclose(draws(near, y[crowd], slopes[crowd], 50), draws(x, y, slopes, 50), atol=1e-6)
+    np.testing.assert_allclose(draws(near, y[crowd], gradients[crowd], 50), draws(x, y, gradients, 50), atol=1e-6)
 
 
 def test_points_that_are_apart_are_kept_in_order() -> None:
@@ -252,7 +252,7 @@ def test_points_that_are_apart_are_kept_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("y", "slopes"),
+    ("y", "gradients"),
     [
         (np.zeros(6), np.zeros((6, 2))),
         (np.zeros(6), np.full((6, 2), 1e150)),
@@ -260,16 +260,16 @@ def test_points_that_are_apart_are_kept_in_order() -> None:
         (np.linspace(-1, 1, 6), np.full((6, 2), 1e-300)),
     ],
 )
-def test_odd_numbers_leave_the_bottom_finite(y: Array, slopes: Array) -> None:
+def test_odd_numbers_leave_the_bottom_finite(y: Array, gradients: Array) -> None:
     x = np.random.default_rng(0).random((6, 2)) - 0.5
-    assert np.isfinite(draws(x, y, slopes, 20)).all()
+    assert np.isfinite(draws(x, y, gradients, 20)).all()
 
 
 def test_the_same_generator_draws_the_same() -> None:
     data = bowl_data(8, 3, np.zeros(3), ripples=0.02)
-    one, other = (fit_bowls(*data, np.zeros(8, dtype=bool)).bottom(np.random.default_rng(3)) for _ in range(2))
+    one, other = (fit_global_trends(*data, np.zeros(8, dtype=bool)).bottom(np.random.default_rng(3)) for _ in range(2))
     np.testing.assert_array_equal(one, other)
-    assert np.abs(fit_bowls(*data, np.zeros(8, dtype=bool)).bottom(np.random.default_rng(4)) - one).max() > 0
+    assert np.abs(fit_global_trends(*data, np.zeros(8, dtype=bool)).bottom(np.random.default_rng(4)) - one).max() > 0
 
 
 def test_bottoms_of_basins_tell_more_than_hillsides() -> None:
@@ -278,8 +278,10 @@ def test_bottoms_of_basins_tell_more_than_hillsides() -> None:
     x = rng.random((40, 3)) - 0.5
     low = np.arange(40) < 10
     y = 4 * np.sum((x - bottom) ** 2, axis=1) + np.where(low, -3.0, 2 * rng.standard_normal(40))
-    slopes = np.where(low[:, None], 0.0, 20 * rng.standard_normal((40, 3)))
+    gradients = np.where(low[:, None], 0.0, 20 * rng.standard_normal((40, 3)))
     y = (y - y.mean()) / y.std()
-    told, untold = (np.abs(draws(x, y, slopes, 100, each) - bottom).mean() for each in (low, np.zeros(40, dtype=bool)))
+    told, untold = (
+        np.abs(draws(x, y, gradients, 100, each) - bottom).mean() for each in (low, np.zeros(40, dtype=bool))
+    )
     assert told < 0.05
     assert told < untold / 2

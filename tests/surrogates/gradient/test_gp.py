@@ -21,25 +21,25 @@ from tests.surrogates.slope_models import (
 
 from sonde.surrogates.exact.covariance import Covariance
 from sonde.surrogates.exact.gp import ExactPosterior
-from sonde.surrogates.gradient.covariance import SlopeCovariance
-from sonde.surrogates.gradient.gp import SlopePosterior
-from sonde.surrogates.gradient.observations import Sites
+from sonde.surrogates.gradient.covariance import GradientCovariance
+from sonde.surrogates.gradient.gp import GradientPosterior
+from sonde.surrogates.gradient.observations import ObservationLayout
 
 Array = np.ndarray
 MODELS = [(name, trend) for name in ALL for trend in TRENDS]
 FEW = [("matern52", "quadratic"), ("matern72", "bowl"), ("rbf", None)]
 
 
-def posterior_of(profile: str, trend: str | None, *, count: int = 5, seed: int = 0) -> SlopePosterior:
-    """A belief after values, some slopes and, where the profile has them, some curvatures, none of them exact."""
+def posterior_of(profile: str, trend: str | None, *, count: int = 5, seed: int = 0) -> GradientPosterior:
+    """A belief after values, some gradients and, where the profile has them, some curvatures, none of them exact."""
     rng, sites = np.random.default_rng([seed, 7]), some_sites(points_of(count), curvatures=profile in TWICE, seed=seed)
-    return SlopePosterior.after(
+    return GradientPosterior.after(
         slope_covariance(profile, trend), sites, rng.normal(size=len(sites)), rng.uniform(0.01, 0.1, len(sites))
     )
 
 
-def one_dimensional(profile: str, lengthscale: float, scale: float) -> SlopeCovariance:
-    return SlopeCovariance(np.array([0]), np.log([lengthscale, scale, 1e-3, 1e-3]), False, profile)
+def one_dimensional(profile: str, lengthscale: float, scale: float) -> GradientCovariance:
+    return GradientCovariance(np.array([0]), np.log([lengthscale, scale, 1e-3, 1e-3]), False, profile)
 
 
 # Reductions
@@ -50,18 +50,18 @@ def test_without_slopes_it_is_the_exact_process(trend: str | None) -> None:
     covariance, x, rng = slope_covariance("matern52", trend), points_of(7), np.random.default_rng(0)
     y, told, new = rng.normal(size=7), 0.1 * rng.random(7), points_of(6, seed=1)
     plain = ExactPosterior.of(Covariance(covariance.groups, covariance.theta[:-1], covariance.quadratic), x, y, told)
-    ours = SlopePosterior.after(covariance, Sites(x), y, covariance.noise + told)
-    slopes = rng.normal(size=(6, 1)), rng.normal(size=6), rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 3))
+    ours = GradientPosterior.after(covariance, ObservationLayout(x), y, covariance.noise + told)
+    gradients = rng.normal(size=(6, 1)), rng.normal(size=6), rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 3))
     for one, other in ((ours, plain), (ours.condition(new[:2], y[:2, None]), plain.condition(new[:2], y[:2, None]))):
         assert one.noise == other.noise
         mine, theirs = one.marginals(new), other.marginals(new)
         np.testing.assert_allclose(mine.mean, theirs.mean, rtol=1e-9)
         np.testing.assert_allclose(mine.variance, theirs.variance, rtol=1e-9)
-        np.testing.assert_allclose(mine.pull(*slopes[:2]), theirs.pull(*slopes[:2]), rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(mine.vjp(*gradients[:2]), theirs.vjp(*gradients[:2]), rtol=1e-8, atol=1e-10)
         joint, expected = one.joint(new.reshape(2, 3, 3)), other.joint(new.reshape(2, 3, 3))
         np.testing.assert_allclose(joint.mean, expected.mean, rtol=1e-9)
         np.testing.assert_allclose(joint.covariance, expected.covariance, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(joint.pull(*slopes[2:]), expected.pull(*slopes[2:]), rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(joint.vjp(*gradients[2:]), expected.vjp(*gradients[2:]), rtol=1e-8, atol=1e-10)
         np.testing.assert_allclose(one.pool(new).mean, other.pool(new).mean, rtol=1e-9)
         np.testing.assert_allclose(one.leave_one_out(one.weights[:, 0]), other.leave_one_out(other.weights[:, 0]))
 
@@ -71,8 +71,8 @@ def test_slopes_that_are_all_noise_are_no_slopes(profile: str, trend: str | None
     covariance, sites, rng = slope_covariance(profile, trend), whole_sites(points_of(4)), np.random.default_rng(0)
     y, new = rng.normal(size=len(sites)), points_of(5, seed=1)
     noise = np.where(np.arange(len(sites)) < 4, 0.01, 1e12)
-    ours = SlopePosterior.after(covariance, sites, y, noise).marginals(new)
-    without = SlopePosterior.after(covariance, Sites(sites.x), y[:4], noise[:4]).marginals(new)
+    ours = GradientPosterior.after(covariance, sites, y, noise).marginals(new)
+    without = GradientPosterior.after(covariance, ObservationLayout(sites.x), y[:4], noise[:4]).marginals(new)
     np.testing.assert_allclose(ours.mean, without.mean, atol=1e-9)
     np.testing.assert_allclose(ours.variance, without.variance, rtol=1e-9)
 
@@ -80,13 +80,15 @@ def test_slopes_that_are_all_noise_are_no_slopes(profile: str, trend: str | None
 @pytest.mark.parametrize(("profile", "trend"), FEW)
 def test_slopes_are_differences_of_values_a_breath_apart(profile: str, trend: str | None) -> None:
     covariance, x, new = slope_covariance(profile, trend), points_of(2), points_of(4, seed=1)
-    slopes = np.array([[0, 1, 1], [1, 0, 2]])
+    gradients = np.array([[0, 1, 1], [1, 0, 2]])
     step, y, told = 1e-4, np.array([0.3, -0.5]), np.array([1.0, -2.0, 0.5])
-    moved = x[slopes[0]] + step * np.eye(3)[slopes[1]]
-    ours = SlopePosterior.after(covariance, Sites(x, slopes), np.concatenate([y, told]), np.full(5, 1e-12))
-    pairs = Sites(np.concatenate([x, moved]))
-    values = np.concatenate([y, y[slopes[0]] + step * told])
-    other = SlopePosterior.after(covariance, pairs, values, np.full(5, 1e-14))
+    moved = x[gradients[0]] + step * np.eye(3)[gradients[1]]
+    ours = GradientPosterior.after(
+        covariance, ObservationLayout(x, gradients), np.concatenate([y, told]), np.full(5, 1e-12)
+    )
+    pairs = ObservationLayout(np.concatenate([x, moved]))
+    values = np.concatenate([y, y[gradients[0]] + step * told])
+    other = GradientPosterior.after(covariance, pairs, values, np.full(5, 1e-14))
     np.testing.assert_allclose(ours.marginals(new).mean, other.marginals(new).mean, atol=2e-3)
     np.testing.assert_allclose(ours.marginals(new).variance, other.marginals(new).variance, atol=2e-3)
 
@@ -98,8 +100,8 @@ def test_one_value_and_one_slope_of_an_rbf() -> None:
     """They are independent: the mean is the sum of two regressions."""
     length, scale, y, slope = 0.7, 1.3, 0.4, -1.1
     noise = np.array([0.01, 0.2])
-    sites = Sites(np.array([[0.25]]), np.array([[0], [0]]))
-    posterior = SlopePosterior.after(one_dimensional("rbf", length, scale), sites, np.array([y, slope]), noise)
+    sites = ObservationLayout(np.array([[0.25]]), np.array([[0], [0]]))
+    posterior = GradientPosterior.after(one_dimensional("rbf", length, scale), sites, np.array([y, slope]), noise)
     x = np.linspace(-1.0, 1.5, 6)
     r = x - 0.25
     decay = scale * np.exp(-0.5 * r**2 / length**2)
@@ -137,8 +139,8 @@ def test_two_values_and_one_slope_of_a_matern() -> None:
     x = np.array([-0.6, -0.2, 0.1, 0.9])
     toward = np.stack([value(x, a), value(x, b), slope(x, a)], axis=1)
     solved = np.linalg.inv(matrix + np.diag(noise))
-    sites = Sites(np.array([[a], [b]]), np.array([[0], [0]]))
-    belief = SlopePosterior.after(one_dimensional("matern52", length, scale), sites, y, noise).marginals(x[:, None])
+    sites = ObservationLayout(np.array([[a], [b]]), np.array([[0], [0]]))
+    belief = GradientPosterior.after(one_dimensional("matern52", length, scale), sites, y, noise).marginals(x[:, None])
     np.testing.assert_allclose(belief.mean[:, 0], toward @ solved @ y, rtol=1e-11)
     np.testing.assert_allclose(belief.variance, scale + 1.0 - np.sum(toward @ solved * toward, axis=1), rtol=1e-9)
 
@@ -156,15 +158,15 @@ def test_value_slope_and_curvature_of_an_rbf() -> None:
     decay = scale * np.exp(-0.5 * u**2)
     toward = np.stack([decay + 1.0, decay * u / length, decay * (u**2 - 1) / length**2], axis=1)
     solved = np.linalg.inv(matrix + np.diag(noise))
-    sites = Sites(np.zeros((1, 1)), np.array([[0], [0]]), np.array([[0], [0], [0]]))
-    belief = SlopePosterior.after(one_dimensional("rbf", length, scale), sites, y, noise).marginals(x[:, None])
+    sites = ObservationLayout(np.zeros((1, 1)), np.array([[0], [0]]), np.array([[0], [0], [0]]))
+    belief = GradientPosterior.after(one_dimensional("rbf", length, scale), sites, y, noise).marginals(x[:, None])
     np.testing.assert_allclose(belief.mean[:, 0], toward @ solved @ y, rtol=1e-11)
     np.testing.assert_allclose(belief.variance, scale + 1.0 - np.sum(toward @ solved * toward, axis=1), rtol=1e-9)
 
 
 @pytest.mark.parametrize("curvatures", [False, True])
 def test_conditioning_on_a_matrix_of_blocks(curvatures: bool) -> None:
-    """Values, slopes and curvatures in three dimensions, each block written out (appendix D)."""
+    """Values, gradients and curvatures in three dimensions, each block written out (appendix D)."""
     covariance, rng = slope_covariance("rbf"), np.random.default_rng(0)
     sites, new = some_sites(points_of(4), curvatures=curvatures), points_of(5, seed=1)
     y, noise = rng.normal(size=len(sites)), rng.uniform(0.01, 0.1, len(sites))
@@ -173,11 +175,11 @@ def test_conditioning_on_a_matrix_of_blocks(curvatures: bool) -> None:
     toward = hermite_covariance(covariance, gradients, sites)
     mean = toward @ np.linalg.solve(matrix, y)
     spread = hermite_covariance(covariance, gradients, gradients) - toward @ np.linalg.solve(matrix, toward.T)
-    posterior = SlopePosterior.after(covariance, sites, y, noise)
-    joint, (slopes, covariances) = posterior.joint(new[None]), posterior.slopes(new)
+    posterior = GradientPosterior.after(covariance, sites, y, noise)
+    joint, (gradients, covariances) = posterior.joint(new[None]), posterior.gradients(new)
     np.testing.assert_allclose(joint.mean[0], mean[:5], rtol=1e-9)
     np.testing.assert_allclose(joint.covariance[0], spread[:5, :5], rtol=1e-8, atol=1e-11)
-    np.testing.assert_allclose(slopes, mean[5:].reshape(5, 3), rtol=1e-9)
+    np.testing.assert_allclose(gradients, mean[5:].reshape(5, 3), rtol=1e-9)
     own = spread[5:, 5:].reshape(5, 3, 5, 3)[np.arange(5), :, np.arange(5), :]
     np.testing.assert_allclose(covariances, own, rtol=1e-8, atol=1e-11)
 
@@ -186,7 +188,7 @@ def test_leaving_out_one_observation_is_leaving_it_out_of_the_matrix() -> None:
     covariance, sites, rng = slope_covariance("rbf"), some_sites(points_of(4)), np.random.default_rng(0)
     y, noise = rng.normal(size=len(sites)), rng.uniform(0.01, 0.1, len(sites))
     matrix = hermite_covariance(covariance, sites, sites) + np.diag(noise)
-    means, variances = SlopePosterior.after(covariance, sites, y, noise).leave_one_out(y)
+    means, variances = GradientPosterior.after(covariance, sites, y, noise).leave_one_out(y)
     for i in range(len(sites)):
         rest = np.arange(len(sites)) != i
         gain = np.linalg.solve(matrix[np.ix_(rest, rest)], matrix[rest, i])
@@ -201,12 +203,12 @@ def test_leaving_out_one_observation_is_leaving_it_out_of_the_matrix() -> None:
 def test_without_noise_it_goes_through_values_and_along_slopes(profile: str, trend: str | None) -> None:
     covariance, sites, rng = slope_covariance(profile, trend), some_sites(points_of(4)), np.random.default_rng(0)
     y = rng.normal(size=len(sites))
-    posterior = SlopePosterior.after(covariance, sites, y, np.full(len(sites), 1e-10))
-    belief, (slopes, covariances) = posterior.marginals(sites.x), posterior.slopes(sites.x)
+    posterior = GradientPosterior.after(covariance, sites, y, np.full(len(sites), 1e-10))
+    belief, (gradients, covariances) = posterior.marginals(sites.x), posterior.gradients(sites.x)
     np.testing.assert_allclose(belief.mean[:, 0], y[sites.values], atol=1e-6)
     assert np.all(belief.variance < 1e-8)
-    told = tuple(sites.slopes)
-    np.testing.assert_allclose(slopes[told], y[sites.slope_entries], atol=1e-6)
+    told = tuple(sites.gradients)
+    np.testing.assert_allclose(gradients[told], y[sites.gradient_entries], atol=1e-6)
     variances = np.diagonal(covariances, axis1=1, axis2=2)
     assert np.all(np.abs(variances[told]) < 1e-8)
     missing = np.ones((4, 3), dtype=bool)
@@ -218,12 +220,12 @@ def test_without_noise_it_goes_through_values_and_along_slopes(profile: str, tre
 def test_without_noise_it_bends_as_it_was_told(profile: str) -> None:
     covariance, sites = slope_covariance(profile, "bowl"), whole_sites(points_of(2), curvatures=True)
     y = np.random.default_rng(0).normal(size=len(sites))
-    posterior = SlopePosterior.after(covariance, sites, y, np.full(len(sites), 1e-10))
+    posterior = GradientPosterior.after(covariance, sites, y, np.full(len(sites), 1e-10))
     step = 1e-5
     for k, (point, c, e) in enumerate(sites.bends.T):
         ends = sites.x[point] + step * np.array([-1, 1])[:, None] * np.eye(3)[c]
-        low, high = posterior.slopes(ends)[0][:, e]
-        assert (high - low) / (2 * step) == pytest.approx(y[sites.bend_entries][k], abs=1e-4)
+        low, high = posterior.gradients(ends)[0][:, e]
+        assert (high - low) / (2 * step) == pytest.approx(y[sites.curvature_entries][k], abs=1e-4)
 
 
 @pytest.mark.parametrize(("profile", "trend"), MODELS)
@@ -232,7 +234,7 @@ def test_slopes_are_derivatives_of_the_mean_and_their_covariances_those_of_diffe
 ) -> None:
     posterior = posterior_of(profile, trend).condition(points_of(1, seed=5), np.array([[0.7]]))
     x, step = points_of(3, seed=1), 1e-3
-    means, covariances = posterior.slopes(x)
+    means, covariances = posterior.gradients(x)
     expected = numeric_gradient(lambda at: float(posterior.marginals(at).mean.sum()), x)
     np.testing.assert_allclose(means, expected, rtol=1e-6, atol=1e-7)
     ends = x[:, None] + step * np.concatenate([np.eye(3), -np.eye(3)])
@@ -277,13 +279,13 @@ def test_draws_have_the_joint_belief(profile: str, trend: str | None) -> None:
 def test_the_pull_of_marginals(profile: str, trend: str | None) -> None:
     posterior = posterior_of(profile, trend).condition(points_of(2, seed=5), np.array([[0.7], [-0.2]]))
     x, rng = points_of(4, seed=1), np.random.default_rng(0)
-    mean_slope, variance_slope = rng.normal(size=(4, 1)), rng.normal(size=4)
+    mean_gradient, variance_gradient = rng.normal(size=(4, 1)), rng.normal(size=4)
 
     def function(at: Array) -> float:
         belief = posterior.marginals(at)
-        return float(np.sum(mean_slope * belief.mean) + np.sum(variance_slope * belief.variance))
+        return float(np.sum(mean_gradient * belief.mean) + np.sum(variance_gradient * belief.variance))
 
-    pulled = posterior.marginals(x).pull(mean_slope, variance_slope)
+    pulled = posterior.marginals(x).vjp(mean_gradient, variance_gradient)
     np.testing.assert_allclose(pulled, numeric_gradient(function, x), rtol=1e-6, atol=1e-7)
 
 
@@ -291,13 +293,13 @@ def test_the_pull_of_marginals(profile: str, trend: str | None) -> None:
 def test_the_pull_of_joint_beliefs(profile: str, trend: str | None) -> None:
     posterior = posterior_of(profile, trend).condition(points_of(2, seed=5), np.array([[0.7], [-0.2]]))
     pools, rng = points_of(6, seed=1).reshape(2, 3, 3), np.random.default_rng(0)
-    mean_slope, covariance_slope = rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 3))  # symmetric or not
+    mean_gradient, covariance_gradient = rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 3))  # symmetric or not
 
     def function(at: Array) -> float:
         belief = posterior.joint(at)
-        return float(np.sum(mean_slope * belief.mean) + np.sum(covariance_slope * belief.covariance))
+        return float(np.sum(mean_gradient * belief.mean) + np.sum(covariance_gradient * belief.covariance))
 
-    pulled = posterior.joint(pools).pull(mean_slope, covariance_slope)
+    pulled = posterior.joint(pools).vjp(mean_gradient, covariance_gradient)
     np.testing.assert_allclose(pulled, numeric_gradient(function, pools), rtol=1e-6, atol=1e-7)
 
 
@@ -315,20 +317,20 @@ def test_conditioning_is_starting_anew(model: tuple[str, str | None], count: int
     )
     y, noise = rng.normal(size=len(sites)), rng.uniform(0.01, 0.1, len(sites))
     further, told = rng.normal(size=more), rng.uniform(0.0, 0.1, more)
-    posterior = SlopePosterior.after(covariance, sites, y, noise)
+    posterior = GradientPosterior.after(covariance, sites, y, noise)
     together = posterior.condition(x, further[:, None], told)
     grown = posterior
     for i in range(more):
         grown = grown.condition(x[[i]], further[[i], None], told[[i]])
-    all_sites = Sites(np.concatenate([sites.x, x]), sites.slopes, sites.bends)
-    whole = SlopePosterior.after(
+    all_sites = ObservationLayout(np.concatenate([sites.x, x]), sites.gradients, sites.bends)
+    whole = GradientPosterior.after(
         covariance, all_sites, np.insert(y, count, further), np.insert(noise, count, covariance.noise + told)
     )
     new = points_of(4, seed=300)
     for one in (together, grown):
         np.testing.assert_allclose(one.marginals(new).mean, whole.marginals(new).mean, rtol=1e-7, atol=1e-8)
         np.testing.assert_allclose(one.marginals(new).variance, whole.marginals(new).variance, rtol=1e-7, atol=1e-8)
-        for got, expected in zip(one.slopes(new), whole.slopes(new), strict=True):
+        for got, expected in zip(one.gradients(new), whole.gradients(new), strict=True):
             np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-7)
 
 
@@ -347,7 +349,7 @@ def test_fantasies_are_posteriors_of_their_own() -> None:
 def test_repeated_points_without_noise_have_a_finite_belief(profile: str, trend: str | None) -> None:
     covariance, x = slope_covariance(profile, trend), np.repeat(points_of(3), 3, axis=0)
     sites = whole_sites(x)
-    posterior = SlopePosterior.after(covariance, sites, np.ones(len(sites)), np.full(len(sites), 1e-14))
+    posterior = GradientPosterior.after(covariance, sites, np.ones(len(sites)), np.full(len(sites), 1e-14))
     belief = posterior.marginals(np.concatenate([x, points_of(3, seed=1)]))
     assert np.all(np.isfinite(belief.mean))
     assert np.all(belief.variance > 0)
@@ -361,9 +363,11 @@ def test_more_slopes_leave_less_to_doubt(model: tuple[str, str | None], seed: in
     covariance, whole = slope_covariance(profile, trend), whole_sites(points_of(4, seed=seed))
     new, variances = points_of(5, seed=300), []
     for shown in (0, 5, 12):
-        sites = Sites(whole.x, whole.slopes[:, :shown])
+        sites = ObservationLayout(whole.x, whole.gradients[:, :shown])
         noise = np.full(len(sites), 0.01)
-        variances.append(SlopePosterior.after(covariance, sites, np.zeros(len(sites)), noise).marginals(new).variance)
+        variances.append(
+            GradientPosterior.after(covariance, sites, np.zeros(len(sites)), noise).marginals(new).variance
+        )
     assert np.all(np.diff(variances, axis=0) <= 1e-10)
     assert np.all(variances[-1] < variances[0])
 
@@ -388,7 +392,7 @@ def test_it_is_the_structured_solve(count: int, width: int, method: str) -> None
     assert solution.method == method
     assert solution.converged
     weights = np.asarray(solution.value)[entries]
-    posterior = SlopePosterior.after(covariance, sites, y, np.ones(len(sites)))
+    posterior = GradientPosterior.after(covariance, sites, y, np.ones(len(sites)))
     np.testing.assert_allclose(posterior.weights[:, 0], weights, rtol=0, atol=1e-7 * np.abs(weights).max())
     mean = covariance.toward(new, sites).values @ weights
     np.testing.assert_allclose(posterior.marginals(new).mean[:, 0], mean, rtol=1e-6, atol=1e-7)

@@ -21,8 +21,8 @@ def ackley(u: Array) -> Evaluated:
     radius = np.sqrt(np.mean(u * u, axis=1, keepdims=True))
     near = 20 * np.exp(-0.2 * radius)
     wave = np.exp(np.mean(np.cos(2 * np.pi * u), axis=1, keepdims=True))
-    slopes = 0.2 * near * u / radius + 2 * np.pi * wave * np.sin(2 * np.pi * u)
-    return (20 + np.e - near - wave)[:, 0], slopes / u.shape[1]
+    gradients = 0.2 * near * u / radius + 2 * np.pi * wave * np.sin(2 * np.pi * u)
+    return (20 + np.e - near - wave)[:, 0], gradients / u.shape[1]
 
 
 def rastrigin(u: Array) -> Evaluated:

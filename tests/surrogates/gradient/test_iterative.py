@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from tests.surrogates.slope_models import TRENDS, points_of, slope_covariance, some_sites, whole_sites
 
 import sonde.surrogates.gradient.iterative as module
-from sonde.surrogates.gradient.gp import SlopePosterior
-from sonde.surrogates.gradient.iterative import ManySlopes, Mean
-from sonde.surrogates.gradient.observations import Sites
+from sonde.surrogates.gradient.gp import GradientPosterior
+from sonde.surrogates.gradient.iterative import IterativePosterior, Mean
+from sonde.surrogates.gradient.observations import ObservationLayout
 
 Array = NDArray[np.float64]
 FEW = 5
@@ -26,21 +26,24 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def beliefs(
-    trend: str | None, sites_of: Callable[[Array], Sites] = whole_sites, profile: str = "matern52", count: int = 16
-) -> tuple[ManySlopes, SlopePosterior, SlopePosterior]:
-    """The belief by conjugate gradients, that after everything, and that after the values and slopes of a few."""
+    trend: str | None,
+    sites_of: Callable[[Array], ObservationLayout] = whole_sites,
+    profile: str = "matern52",
+    count: int = 16,
+) -> tuple[IterativePosterior, GradientPosterior, GradientPosterior]:
+    """The belief by conjugate gradients, that after everything, and that after the values and gradients of a few."""
     covariance, sites = slope_covariance(profile, trend), sites_of(points_of(count))
     rng = np.random.default_rng(3)
     y, noise = rng.normal(size=len(sites)), rng.uniform(0.01, 0.02, len(sites))
     rows = np.array([1, 4, 6, 9, 15])[:FEW]
-    points, columns = sites.slopes
-    kept = np.isin(points, rows[:3])  # slopes of the first three only
-    small = Sites(sites.x[rows], np.stack([np.searchsorted(rows, points[kept]), columns[kept]]))
+    points, columns = sites.gradients
+    kept = np.isin(points, rows[:3])  # gradients of the first three only
+    small = ObservationLayout(sites.x[rows], np.stack([np.searchsorted(rows, points[kept]), columns[kept]]))
     chosen = np.concatenate([rows, count + np.flatnonzero(kept)])
-    few = SlopePosterior.after(covariance, small, y[chosen], noise[chosen])
+    few = GradientPosterior.after(covariance, small, y[chosen], noise[chosen])
     return (
-        ManySlopes.after(few, rows, sites, y, noise),
-        SlopePosterior.after(covariance, sites, y, noise),
+        IterativePosterior.after(few, rows, sites, y, noise),
+        GradientPosterior.after(covariance, sites, y, noise),
         few,
     )
 
@@ -49,14 +52,16 @@ def beliefs(
 @pytest.mark.parametrize("profile", ["matern52", "rbf", "rational_quadratic"])
 @pytest.mark.parametrize("trend", TRENDS)
 @pytest.mark.parametrize("sites_of", [whole_sites, some_sites])
-def test_its_mean_is_that_after_everything(trend: str | None, profile: str, sites_of: Callable[[Array], Sites]) -> None:
+def test_its_mean_is_that_after_everything(
+    trend: str | None, profile: str, sites_of: Callable[[Array], ObservationLayout]
+) -> None:
     many, everything, few = beliefs(trend, sites_of, profile)
     new = points_of(7, seed=1)
     ours, theirs, before = many.marginals(new), everything.marginals(new), few.marginals(new)
     np.testing.assert_allclose(ours.mean, theirs.mean, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(ours.variance, before.variance, rtol=1e-12)
     assert (ours.variance >= theirs.variance - 1e-9).all()
-    np.testing.assert_allclose(many.slopes(new)[0], everything.slopes(new)[0], rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(many.gradients(new)[0], everything.gradients(new)[0], rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(many.pool(new).mean, theirs.mean[:, 0], rtol=1e-6, atol=1e-8)
     pools = new[:6].reshape(2, 3, -1)
     np.testing.assert_allclose(many.joint(pools).mean.ravel(), theirs.mean[:6, 0], rtol=1e-6, atol=1e-8)
@@ -64,9 +69,9 @@ def test_its_mean_is_that_after_everything(trend: str | None, profile: str, site
     assert many.noise == everything.noise
 
 
-def distance(mean: Mean, everything: SlopePosterior) -> float:
+def distance(mean: Mean, everything: GradientPosterior) -> float:
     """How far weights are from those of everything, in the norm of the matrix."""
-    (points, columns) = everything.sites.slopes
+    (points, columns) = everything.sites.gradients
     apart = np.concatenate([mean.a, mean.b[points, columns]]) - everything.weights[:, 0]
     lower = np.linalg.inv(everything.inverse)
     return float(np.linalg.norm(lower.T @ apart))
@@ -85,7 +90,7 @@ def test_a_solution_cut_short_is_nearer_than_that_of_the_few_and_the_nearer_the_
     rows, weights = np.array([1, 4, 6, 9, 15]), few.weights[:, 0]
     start = Mean(few.covariance, everything.sites.x, np.zeros(16), np.zeros((16, 3)))
     start.a[rows] = weights[:FEW]
-    start.b[rows[few.sites.slopes[0]], few.sites.slopes[1]] = weights[FEW:]
+    start.b[rows[few.sites.gradients[0]], few.sites.gradients[1]] = weights[FEW:]
     assert distance(start, everything) > found[0] > found[1] > found[2]
 
 
@@ -98,14 +103,14 @@ def test_slopes_of_the_belief_are_its_derivatives() -> None:
         belief = many.marginals(x)
         return float(np.sum(steep * belief.mean) + wide @ belief.variance)
 
-    pulled, pools = many.marginals(new).pull(steep, wide), new[None]
+    pulled, pools = many.marginals(new).vjp(steep, wide), new[None]
     means, spreads = rng.normal(size=(1, 3)), rng.normal(size=(1, 3, 3))
 
     def joint_total(x: Array) -> float:
         belief = many.joint(x[None])
         return float(np.sum(means * belief.mean) + np.sum(spreads * belief.covariance))
 
-    together = many.joint(pools).pull(means, spreads)[0]
+    together = many.joint(pools).vjp(means, spreads)[0]
     for index in np.ndindex(new.shape):
         nudge = np.zeros_like(new)
         nudge[index] = step

@@ -28,23 +28,27 @@ from tests.surrogates.slope_models import (
 
 from sonde.surrogates.exact import marginal_likelihood as evidence
 from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.gradient.covariance import SlopeCovariance
+from sonde.surrogates.gradient.covariance import GradientCovariance
 from sonde.surrogates.gradient.marginal_likelihood import log_evidence, noise_of
-from sonde.surrogates.gradient.observations import Sites
+from sonde.surrogates.gradient.observations import ObservationLayout
 
 Array = NDArray[np.float64]
 MODELS = [(name, trend) for name in ALL for trend in TRENDS]
-SEEN: dict[str, Callable[[Array], Sites]] = {"all slopes": whole_sites, "some slopes": some_sites, "no slopes": Sites}
+SEEN: dict[str, Callable[[Array], ObservationLayout]] = {
+    "all gradients": whole_sites,
+    "some gradients": some_sites,
+    "no gradients": ObservationLayout,
+}
 
 
-def data_of(sites: Sites, seed: int = 0) -> tuple[Array, Array, Array]:
-    """Observations (N,), told noise variances of values (n,), and mean squares of slopes (p,)."""
+def data_of(sites: ObservationLayout, seed: int = 0) -> tuple[Array, Array, Array]:
+    """Observations (N,), told noise variances of values (n,), and mean squares of gradients (p,)."""
     rng = np.random.default_rng([seed, 3])
     n, p = sites.x.shape
     return rng.normal(size=len(sites)), rng.uniform(0.0, 0.1, n), rng.uniform(0.5, 4.0, p)
 
 
-def density(covariance: SlopeCovariance, sites: Sites, y: Array, told: Array, power: Array) -> float:
+def density(covariance: GradientCovariance, sites: ObservationLayout, y: Array, told: Array, power: Array) -> float:
     matrix = covariance.between(sites, sites) + np.diag(noise_of(covariance, sites, told, power))
     return float(multivariate_normal(np.zeros(len(y)), 0.5 * (matrix + matrix.T)).logpdf(y))
 
@@ -62,8 +66,8 @@ def test_it_is_the_density_with_the_matrix_of_the_kernels(trend: str | None) -> 
     covariance, sites = slope_covariance("matern52", trend), some_sites(close_points())
     y, told, power = data_of(sites)
     entries = kernel_entries(sites)
-    slope_noise = covariance.slope_noise * power[sites.slopes[1]]
-    noise = np.diag(np.concatenate([covariance.noise + told, slope_noise]))
+    gradient_noise = covariance.gradient_noise * power[sites.gradients[1]]
+    noise = np.diag(np.concatenate([covariance.noise + told, gradient_noise]))
     matrix = kernel_matrix("matern52", trend, False)[np.ix_(entries, entries)] + noise
     expected = multivariate_normal(np.zeros(len(y)), matrix).logpdf(y)
     assert log_evidence(covariance, sites, y, told, power)[0] == pytest.approx(expected, rel=1e-9)
@@ -86,7 +90,7 @@ def test_its_gradient(profile: str, trend: str | None, shown: str, groups: NDArr
 @pytest.mark.parametrize(("profile", "trend"), MODELS)
 @pytest.mark.parametrize("told", [0.0, 0.3], ids=["no noise told", "noise told"])
 def test_its_gradient_where_points_are_close(profile: str, trend: str | None, told: float) -> None:
-    covariance, sites = slope_covariance(profile, trend, slope_noise=0.3), some_sites(close_points())
+    covariance, sites = slope_covariance(profile, trend, gradient_noise=0.3), some_sites(close_points())
     y, _, power = data_of(sites)
     data = y, told * np.arange(len(sites.x)), power
     _, gradient = log_evidence(covariance, sites, *data)
@@ -98,33 +102,33 @@ def test_its_gradient_where_points_are_close(profile: str, trend: str | None, to
 
 @pytest.mark.parametrize("trend", [None, "quadratic"])
 def test_without_slopes_it_is_the_evidence_of_the_exact_process(trend: str | None) -> None:
-    covariance, sites = slope_covariance("matern52", trend, SHARED), Sites(points_of(7, 4))
+    covariance, sites = slope_covariance("matern52", trend, SHARED), ObservationLayout(points_of(7, 4))
     y, told, power = data_of(sites)
     plain = Covariance(covariance.groups, covariance.theta[:-1], covariance.quadratic)
     value, gradient = log_evidence(covariance, sites, y, told, power)
-    expected, slopes = evidence.log_evidence(plain, sites.x, y, told)
+    expected, gradients = evidence.log_evidence(plain, sites.x, y, told)
     assert value == pytest.approx(expected, rel=1e-12)
-    np.testing.assert_allclose(gradient[:-1], slopes, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(gradient[:-1], gradients, rtol=1e-9, atol=1e-11)
     assert gradient[-1] == 0.0
 
 
 def test_slopes_of_one_value_by_hand() -> None:
     """One value and one slope of an RBF are independent normals."""
     length, scale, noise, share, power = 0.6, 1.4, 0.02, 0.1, 3.0
-    covariance = SlopeCovariance(np.array([0]), np.log([length, scale, noise, share]), False, "rbf")
-    sites, y = Sites(np.array([[0.3]]), np.array([[0], [0]])), np.array([0.7, -1.9])
+    covariance = GradientCovariance(np.array([0]), np.log([length, scale, noise, share]), False, "rbf")
+    sites, y = ObservationLayout(np.array([[0.3]]), np.array([[0], [0]])), np.array([0.7, -1.9])
     variances = np.array([scale + 1.0 + noise + 0.05, scale / length**2 + share * power])
     value, gradient = log_evidence(covariance, sites, y, np.array([0.05]), np.array([power]))
     assert value == pytest.approx(-0.5 * np.sum(y**2 / variances + np.log(2 * np.pi * variances)), rel=1e-12)
-    slopes = 0.5 * (y**2 / variances**2 - 1 / variances)  # in the variances
+    gradients = 0.5 * (y**2 / variances**2 - 1 / variances)  # in the variances
     steep = scale / length**2
-    expected = [-2 * steep * slopes[1], scale * slopes[0] + steep * slopes[1], noise * slopes[0]]
-    np.testing.assert_allclose(gradient, [*expected, share * power * slopes[1]], rtol=1e-11)
+    expected = [-2 * steep * gradients[1], scale * gradients[0] + steep * gradients[1], noise * gradients[0]]
+    np.testing.assert_allclose(gradient, [*expected, share * power * gradients[1]], rtol=1e-11)
 
 
 def test_noise_is_that_of_values_slopes_and_curvatures() -> None:
-    covariance = slope_covariance("rbf", "bowl", noise=0.02, slope_noise=0.1)
-    sites = Sites(points_of(2), np.array([[0, 1, 1], [2, 0, 2]]), np.array([[0, 0], [1, 0], [1, 2]]))
+    covariance = slope_covariance("rbf", "bowl", noise=0.02, gradient_noise=0.1)
+    sites = ObservationLayout(points_of(2), np.array([[0, 1, 1], [2, 0, 2]]), np.array([[0, 0], [1, 0], [1, 2]]))
     found = noise_of(covariance, sites, np.array([0.0, 0.5]), np.array([1.0, 2.0, 4.0]))
     weights = covariance.scale * covariance.roots**2
     bent = [3 * weights[1] * covariance.roots[1] ** 2, weights[0] * covariance.roots[2] ** 2]
@@ -134,9 +138,9 @@ def test_noise_is_that_of_values_slopes_and_curvatures() -> None:
 
 @pytest.mark.parametrize("profile", TWICE)
 def test_noise_of_curvatures_is_a_share_of_their_prior_variance(profile: str) -> None:
-    covariance, sites = slope_covariance(profile, slope_noise=0.1), whole_sites(points_of(2), curvatures=True)
-    found = noise_of(covariance, sites, np.zeros(2), np.ones(3))[sites.bend_entries]
-    variances = np.diagonal(covariance.between(sites, sites))[sites.bend_entries]
+    covariance, sites = slope_covariance(profile, gradient_noise=0.1), whole_sites(points_of(2), curvatures=True)
+    found = noise_of(covariance, sites, np.zeros(2), np.ones(3))[sites.curvature_entries]
+    variances = np.diagonal(covariance.between(sites, sites))[sites.curvature_entries]
     np.testing.assert_allclose(found, 0.1 * variances, rtol=1e-12)
 
 
@@ -161,7 +165,7 @@ def test_any_missing_slopes(model: tuple[str, str | None], n: int, p: int, split
 
 @pytest.mark.parametrize(("profile", "trend"), MODELS)
 def test_repeated_points_without_noise_have_finite_evidence(profile: str, trend: str | None) -> None:
-    covariance = slope_covariance(profile, trend, noise=1e-8, slope_noise=1e-8)
+    covariance = slope_covariance(profile, trend, noise=1e-8, gradient_noise=1e-8)
     sites = whole_sites(np.repeat(points_of(3), 3, axis=0))
     y, _, power = data_of(sites)
     value, gradient = log_evidence(covariance, sites, y, np.zeros(9), power)
@@ -172,7 +176,7 @@ def test_repeated_points_without_noise_have_finite_evidence(profile: str, trend:
 @pytest.mark.parametrize("lengthscale", [5e-3, 1e3], ids=["shortest", "longest"])
 @pytest.mark.parametrize("profile", ALL)
 def test_extreme_lengthscales_have_finite_evidence(profile: str, lengthscale: float) -> None:
-    covariance, sites = slope_covariance(profile, "bowl", noise=1e-8, slope_noise=1e-8), whole_sites(close_points())
+    covariance, sites = slope_covariance(profile, "bowl", noise=1e-8, gradient_noise=1e-8), whole_sites(close_points())
     covariance.theta[:3] = np.log(lengthscale)
     y, _, power = data_of(sites)
     value, gradient = log_evidence(covariance, sites, y, np.zeros(8), power)
@@ -183,7 +187,7 @@ def test_extreme_lengthscales_have_finite_evidence(profile: str, lengthscale: fl
 def test_data_are_left_as_they_were() -> None:
     covariance, sites = slope_covariance("matern52", "bowl"), some_sites(points_of(5))
     data = data_of(sites)
-    arrays = [*data, sites.x, sites.slopes, covariance.theta]
+    arrays = [*data, sites.x, sites.gradients, covariance.theta]
     before = [each.copy() for each in arrays]
     log_evidence(covariance, sites, *data)
     for one, other in zip(before, arrays, strict=True):

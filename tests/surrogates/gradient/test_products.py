@@ -14,9 +14,9 @@ def test_a_product_is_that_with_the_whole_matrix(profile: str, trend: str | None
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=6), rng.normal(size=y.shape)
     whole = covariance.between(whole_sites(x), whole_sites(y)) @ np.concatenate([a, b.ravel()])
-    values, slopes = Products(covariance, x, y)(a, b)
+    values, gradients = Products(covariance, x, y)(a, b)
     np.testing.assert_allclose(values, whole[:4], rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(slopes.ravel(), whole[4:], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(gradients.ravel(), whole[4:], rtol=1e-10, atol=1e-12)
 
 
 def test_many_products_leave_what_is_kept_as_it_was() -> None:

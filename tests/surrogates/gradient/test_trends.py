@@ -7,7 +7,7 @@ import pytest
 from tests.surrogates.models import numeric_gradient
 from tests.surrogates.slope_models import points_of, some_sites, whole_sites
 
-from sonde.surrogates.gradient.observations import Sites
+from sonde.surrogates.gradient.observations import ObservationLayout
 from sonde.surrogates.gradient.trends import TRENDS, Bowl, Quadratic
 
 B, RHO = 0.7, 0.6
@@ -28,7 +28,7 @@ def test_it_is_the_formula(name: str) -> None:
     np.testing.assert_allclose(TRENDS[name](B, RHO).cross(x, y), expected, rtol=1e-13)
 
 
-def stencils(sites: Sites, step: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
+def stencils(sites: ObservationLayout, step: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
     """Points, and what to sum their values with for each observation: of a quadratic, central differences are exact."""
     points: list[np.ndarray] = list(sites.x)
     sums = [{i: 1.0} for i in range(len(sites.x))]
@@ -38,7 +38,7 @@ def stencils(sites: Sites, step: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
         points.extend(sites.x[point] + np.array(move) for move in moves)
         return dict(enumerate(moves.values(), len(points) - len(moves)))
 
-    for i, c in sites.slopes.T:
+    for i, c in sites.gradients.T:
         sums.append(difference(i, {tuple(axes[c]): 0.5 / step, tuple(-axes[c]): -0.5 / step}))
     for i, c, e in sites.bends.T:
         moves: dict[tuple[float, ...], float] = {}
@@ -71,8 +71,8 @@ def test_slopes_and_curvatures_are_differences_of_values(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_either_order_of_a_curvatures_columns_will_do(name: str) -> None:
     trend, x = TRENDS[name](B, RHO), points_of(3)
-    one = Sites(x, bends=np.array([[0, 1, 2], [0, 2, 1], [1, 0, 1]]))
-    other = Sites(x, bends=one.bends[[0, 2, 1]])
+    one = ObservationLayout(x, bends=np.array([[0, 1, 2], [0, 2, 1], [1, 0, 1]]))
+    other = ObservationLayout(x, bends=one.bends[[0, 2, 1]])
     sites = whole_sites(x, curvatures=True)
     np.testing.assert_allclose(trend.between(one, sites), trend.between(other, sites), rtol=1e-14)
     np.testing.assert_allclose(trend.between(sites, one), trend.between(sites, other), rtol=1e-14)
@@ -93,19 +93,19 @@ def test_its_pull_is_its_derivative(name: str) -> None:
     trend, x, y = TRENDS[name](B, RHO), points_of(8).reshape(2, 4, 3), points_of(10, seed=1).reshape(2, 5, 3)
     weights = np.random.default_rng(0).normal(size=(2, 4, 5))
     expected = numeric_gradient(lambda at: float(np.sum(weights * trend.cross(at, y))), x)
-    np.testing.assert_allclose(trend.pull(x, y, weights), expected, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(trend.vjp(x, y, weights), expected, rtol=1e-7, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("curvatures", [False, True])
-@pytest.mark.parametrize("slopes", [False, True])
-def test_its_pull_toward_sites_is_its_derivative(name: str, curvatures: bool, slopes: bool) -> None:
+@pytest.mark.parametrize("gradients", [False, True])
+def test_its_pull_toward_sites_is_its_derivative(name: str, curvatures: bool, gradients: bool) -> None:
     trend, x = TRENDS[name](B, RHO), points_of(4, seed=1)
     sites = some_sites(points_of(5), curvatures=curvatures)
-    sites = sites if slopes else Sites(sites.x, bends=sites.bends)
+    sites = sites if gradients else ObservationLayout(sites.x, bends=sites.bends)
     weights = np.random.default_rng(0).normal(size=(4, len(sites)))
-    expected = numeric_gradient(lambda at: float(np.sum(weights * trend.between(Sites(at), sites))), x)
-    np.testing.assert_allclose(trend.pull_sites(x, sites, weights), expected, rtol=1e-7, atol=1e-8)
+    expected = numeric_gradient(lambda at: float(np.sum(weights * trend.between(ObservationLayout(at), sites))), x)
+    np.testing.assert_allclose(trend.sites_vjp(x, sites, weights), expected, rtol=1e-7, atol=1e-8)
 
 
 def test_a_quadratic_has_a_number_for_every_monomial_and_a_bowl_for_every_direction_and_one() -> None:
@@ -131,4 +131,4 @@ def test_a_function_of_its_kind_is_learnt_from_few_observations(name: str) -> No
     y = np.concatenate([function(x), twist @ (x[0] - centre), twist[np.triu_indices(3)]])
     new = points_of(5, seed=3)
     solved = np.linalg.lstsq(trend.between(sites, sites), y, rcond=1e-12)[0]
-    np.testing.assert_allclose(trend.between(Sites(new), sites) @ solved, function(new), atol=1e-9)
+    np.testing.assert_allclose(trend.between(ObservationLayout(new), sites) @ solved, function(new), atol=1e-9)

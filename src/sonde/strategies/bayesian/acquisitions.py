@@ -21,7 +21,7 @@ from sonde.acquisition.port import Acquisition
 from sonde.acquisition.utilities import UTILITIES, Utility
 from sonde.errors import OptionError
 from sonde.extras import require
-from sonde.strategies.bayesian.model import Belief, Fantasies
+from sonde.strategies.bayesian.model import Fantasies, Surrogate
 
 Array = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ def needs_fantasies(acquisition: str | Utility) -> bool:
 
 
 def acquire(
-    acquisition: str | Utility, belief: Belief, under_way: Array, fantasies: Sequence[Fantasies], net: Array, *,
+    acquisition: str | Utility, belief: Surrogate, under_way: Array, fantasies: Sequence[Fantasies], net: Array, *,
     size: int, seed: int,
 ) -> Acquisition:  # fmt: skip
     """Return the acquisition of ``size`` new points, with points (f, d) under way.
@@ -87,7 +87,7 @@ def acquire(
     return whole if belief.feasibility is None else Weighted(whole, belief.feasibility, signed=signed)
 
 
-def _representers(belief: Belief, net: Array, seed: int) -> Array:
+def _representers(belief: Surrogate, net: Array, seed: int) -> Array:
     """Return points where the maximum may be: drawn from the net in proportion to the expected improvement."""
     improvement = Pointwise("log_ei", belief.posteriors[0], belief.features, np.array([belief.best]))
     promise = improvement.values(net[:, None, :]) + np.random.default_rng([seed, 11]).gumbel(size=len(net))

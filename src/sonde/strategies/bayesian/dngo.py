@@ -15,22 +15,22 @@ from sonde.extras import require
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.strategies.bayesian.acquisitions import check_acquisition
-from sonde.strategies.bayesian.gp import believe as believe_exactly
+from sonde.strategies.bayesian.gp import fit_surrogate as fit_exact_surrogate
 from sonde.strategies.bayesian.loop import Bayesian
-from sonde.strategies.bayesian.model import Belief, best_points, best_value, features_of, measured_constraints
-from sonde.strategies.bayesian.predictions import BelievedValues
+from sonde.strategies.bayesian.model import Surrogate, best_points, best_value, features_of, measured_constraints
+from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.initial_design import first_count
 from sonde.strategies.options import one_of
 from sonde.strategies.threads import one_thread
 from sonde.surrogates.basis.adaptive import PAPER, AdaptiveBasis, Recipe
-from sonde.surrogates.basis.classifier import LINKS, LabelBasis
+from sonde.surrogates.basis.classifier import LINKS, FailureClassifier
 from sonde.surrogates.basis.classifier import RECIPE as FAILURES
 from sonde.surrogates.basis.data import Table
 from sonde.surrogates.basis.networks import ACTIVATIONS
 from sonde.surrogates.basis.radial import RadialBasis
 from sonde.surrogates.basis.radial import score as radial_score
 from sonde.surrogates.exact.feasibility import Feasibility, Passing, combine, learn_constraint, learn_success
-from sonde.surrogates.exact.warm_starts import PLAIN_FORMS, Chain, Fit
+from sonde.surrogates.exact.warm_starts import PLAIN_FORMS, Fit, WarmStartedFits
 from sonde.surrogates.exact.warm_starts import Data as Values
 from sonde.surrogates.features import Features
 from sonde.surrogates.outputs import Scale, steady_scale
@@ -125,8 +125,8 @@ class DNGO(Bayesian):
     def _prepare(self, recipe: Recipe) -> None:
         failures = replace(FAILURES, device=recipe.device, optimizer=BEST[recipe.device])
         self._networks, self._radial = AdaptiveBasis(recipe), RadialBasis()
-        self._labels = LabelBasis(LINKS[self.failures], AdaptiveBasis(failures))
-        self._chain, self._plain = Chain(fitted=THIN), Chain(PLAIN_FORMS, fitted=THIN)
+        self._labels = FailureClassifier(LINKS[self.failures], AdaptiveBasis(failures))
+        self._chain, self._plain = WarmStartedFits(fitted=THIN), WarmStartedFits(PLAIN_FORMS, fitted=THIN)
         self._choices: dict[bytes, bool] = {}
 
     @classmethod
@@ -154,12 +154,12 @@ class DNGO(Bayesian):
                 "pip install 'jax[cuda13]', or take strategy=\"dngo\", which needs neither"
             )
 
-    def believe(self, space: Space, history: History, key: Key, *, far: bool = False) -> Belief:
+    def fit_surrogate(self, space: Space, history: History, key: Key, *, far: bool = False) -> Surrogate:
         """Return the belief after a history with results to learn from."""
         results = self._results(history)
         if self.basis != "networks" and len(results.tried) <= FEW:
-            return believe_exactly(space, history, self._chain, hyperparameters="draw", key=key)
-        return self._believe(space, history, results, self._chain, key.rng(_DRAW))
+            return fit_exact_surrogate(space, history, self._chain, hyperparameters="draw", key=key)
+        return self._fit_surrogate(space, history, results, self._chain, key.rng(_DRAW))
 
     def _results(self, history: History) -> Results:
         """Return the results of a history, and let networks be kept where it keeps things."""
@@ -167,9 +167,9 @@ class DNGO(Bayesian):
         self._networks.cache = self._labels.basis.cache = history.cache
         return _results(history)
 
-    def _believe(
-        self, space: Space, history: History, results: Results, chain: Chain, rng: np.random.Generator
-    ) -> Belief:
+    def _fit_surrogate(
+        self, space: Space, history: History, results: Results, chain: WarmStartedFits, rng: np.random.Generator
+    ) -> Surrogate:
         plain = features_of(space)
         fit, scale = self._fitted(plain, results, chain)
         table, networks = self._table(plain, fit, scale, results)
@@ -178,14 +178,14 @@ class DNGO(Bayesian):
             posteriors, features = self._networks.learn(table, results.learned, rng), plain
         else:
             posteriors, features = (self._radial.learn(fit.covariance, table, results.learned),), fit.features
-        return Belief(
+        return Surrogate(
             features, scale, posteriors, table.y,
             best=best_value(posteriors[0], table.x, table.y, results.usable),
             incumbents=best_points(results.units, table.y, results.usable),
             feasibility=self._feasibility(plain, history, results),
         )  # fmt: skip
 
-    def _fitted(self, features: Features, results: Results, chain: Chain) -> tuple[Fit, Scale]:
+    def _fitted(self, features: Features, results: Results, chain: WarmStartedFits) -> tuple[Fit, Scale]:
         """Return the covariance of the first results, and the scale of the values.
 
         Both are those of the last doubling, so that networks trained then are trained on what they are asked now.
@@ -227,10 +227,10 @@ class DNGO(Bayesian):
         return combine(conditions)
 
     @one_thread()
-    def model(self, space: Space, history: History) -> BelievedValues:
+    def model(self, space: Space, history: History) -> Predictions:
         """Return the belief after the results so far, on the values' own scale."""
         results = self._results(history)
-        belief = self._believe(space, history, results, self._plain, np.random.default_rng(0))
+        belief = self._fit_surrogate(space, history, results, self._plain, np.random.default_rng(0))
 
         def left_out() -> tuple[Array, Array]:
             plain = features_of(space)
@@ -240,12 +240,12 @@ class DNGO(Bayesian):
                 return self._networks.leave_one_out(table, results.learned)
             return self._radial.leave_one_out(fit.covariance, table, results.learned)
 
-        def averaged() -> Belief:
+        def averaged() -> Surrogate:
             if self.basis == "networks" or len(results.tried) > FEW:
                 return belief
-            return believe_exactly(space, history, self._plain, hyperparameters="slice")
+            return fit_exact_surrogate(space, history, self._plain, hyperparameters="slice")
 
-        return BelievedValues(space, belief, results.numbers, left_out, averaged)
+        return Predictions(space, belief, results.numbers, left_out, averaged)
 
     @one_thread()
     def explain(self, space: Space, history: History) -> str:

@@ -23,7 +23,7 @@ SAME = 1e-9  # two points closer than this in every coordinate are one
 WHOLE_AXIS = 24  # a lattice axis of at most so many points is tried at every one of them
 
 
-class Field:
+class Domain:
     """A space and what of it has been tried or is under way."""
 
     def __init__(self, space: Space, history: History) -> None:

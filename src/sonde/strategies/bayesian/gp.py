@@ -15,15 +15,15 @@ from sonde.space import Space
 from sonde.strategies.bayesian.acquisitions import check_acquisition
 from sonde.strategies.bayesian.joint_search import SEARCHES
 from sonde.strategies.bayesian.loop import THRIFT, Bayesian
-from sonde.strategies.bayesian.model import Belief, best_points, best_value, features_of, measured_constraints
-from sonde.strategies.bayesian.predictions import BelievedValues
+from sonde.strategies.bayesian.model import Surrogate, best_points, best_value, features_of, measured_constraints
+from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.initial_design import first_count
 from sonde.strategies.options import one_of
 from sonde.strategies.threads import one_thread
 from sonde.surrogates.exact.feasibility import Feasibility, combine, learn_constraint, learn_success
 from sonde.surrogates.exact.fitting import sample
 from sonde.surrogates.exact.gp import ExactPosterior
-from sonde.surrogates.exact.warm_starts import PLAIN_FORMS, Chain, Data
+from sonde.surrogates.exact.warm_starts import PLAIN_FORMS, Data, WarmStartedFits
 from sonde.surrogates.features import Features
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.refits import FOLLOWED
@@ -69,23 +69,25 @@ class GP(Bayesian):
         self.batch = one_of(batch, "batch", tuple(THRIFT))
         self.search = one_of(search, "search", tuple(SEARCHES))
         self.hyperparameters = one_of(hyperparameters, "hyperparameters", tuple(EXPLORING))
-        self._chain = Chain()
-        self._plain = Chain(PLAIN_FORMS)  # predictions are of the values themselves, far from the best ones too
+        self._chain = WarmStartedFits()
+        self._plain = WarmStartedFits(
+            PLAIN_FORMS
+        )  # predictions are of the values themselves, far from the best ones too
 
-    def believe(self, space: Space, history: History, key: Key, *, far: bool = False) -> Belief:
+    def fit_surrogate(self, space: Space, history: History, key: Key, *, far: bool = False) -> Surrogate:
         """Return the belief of the Gaussian process."""
         hyperparameters = EXPLORING[self.hyperparameters] if far else self.hyperparameters
-        return believe(space, history, self._chain, hyperparameters=hyperparameters, key=key)
+        return fit_surrogate(space, history, self._chain, hyperparameters=hyperparameters, key=key)
 
     @one_thread()
-    def model(self, space: Space, history: History) -> BelievedValues:
+    def model(self, space: Space, history: History) -> Predictions:
         """Return the Gaussian process on the results so far."""
-        belief = believe(space, history, self._plain)
+        belief = fit_surrogate(space, history, self._plain)
         posterior = belief.posteriors[0]
         assert isinstance(posterior, ExactPosterior)
-        return BelievedValues(
+        return Predictions(
             space, belief, history.completed.numbers, lambda: posterior.leave_one_out(belief.values),
-            lambda: believe(space, history, self._plain, hyperparameters="slice"),
+            lambda: fit_surrogate(space, history, self._plain, hyperparameters="slice"),
         )  # fmt: skip
 
     @one_thread()
@@ -93,7 +95,7 @@ class GP(Bayesian):
         """Say what it does."""
         if not self.ready(space, history):
             return f"spreads the first {first_count(space)} configurations evenly, for want of results to learn from"
-        belief = believe(space, history, self._chain)
+        belief = fit_surrogate(space, history, self._chain)
         name = self.acquisition if isinstance(self.acquisition, str) else "a utility of yours"
         scale = "as they are" if belief.scale.floor is None else "on a log scale"
         lengths = _lengthscales(belief)[: len(space)]
@@ -104,7 +106,9 @@ class GP(Bayesian):
         )
 
 
-def believe(space: Space, history: History, chain: Chain, *, hyperparameters: str = "map", key: Key = ANY) -> Belief:
+def fit_surrogate(
+    space: Space, history: History, chain: WarmStartedFits, *, hyperparameters: str = "map", key: Key = ANY
+) -> Surrogate:
     """Return the belief after a history with at least one completed trial."""
     features = features_of(space)
     done = history.completed
@@ -120,7 +124,7 @@ def believe(space: Space, history: History, chain: Chain, *, hyperparameters: st
         covariances = [replace(fitted.covariance, theta=theta) for theta in thetas]
     posteriors = tuple(ExactPosterior.of(each, x, y, noise) for each in covariances)
     usable = history.violations[done.numbers] <= 0
-    return Belief(
+    return Surrogate(
         features, scale, posteriors, y,
         best=best_value(posteriors[0], x, y, usable),
         incumbents=best_points(done.units, y, usable),
@@ -128,7 +132,7 @@ def believe(space: Space, history: History, chain: Chain, *, hyperparameters: st
     )  # fmt: skip
 
 
-def _lengthscales(belief: Belief) -> Array:
+def _lengthscales(belief: Surrogate) -> Array:
     posterior = belief.posteriors[0]
     assert isinstance(posterior, ExactPosterior)
     return posterior.covariance.theta

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sonde.acquisition.port import Acquisition
 from sonde.optimizers import adam, choose_starts, direct
 from sonde.sampling import Key
-from sonde.strategies.bayesian.domain import Field
+from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.search import Box, back_inside, candidates, slide
 
 Array = NDArray[np.float64]
@@ -30,7 +30,7 @@ _POOLS = 8  # purpose of the key's stream
 
 
 def best_pool(
-    acquisition: Acquisition, field: Field, box: Box, key: Key, *, size: int, method: str, guess: Array | None = None
+    acquisition: Acquisition, field: Domain, box: Box, key: Key, *, size: int, method: str, guess: Array | None = None
 ) -> Array | None:
     """Return the pool (q, d) of highest acquisition that ``method`` finds; ``guess`` (q, d) is one to start from."""
     points = candidates(field, box, key, count=RAW * 2)
@@ -41,14 +41,14 @@ def best_pool(
 
 
 def _climbing(
-    acquisition: Acquisition, field: Field, box: Box, points: Array, size: int, key: Key, guess: Array | None
+    acquisition: Acquisition, field: Domain, box: Box, points: Array, size: int, key: Key, guess: Array | None
 ) -> Array:
     starts = _starts(acquisition, points, size, key, guess)
     return np.concatenate([starts, slide(acquisition, field, box, starts)])
 
 
 def _stochastic(
-    acquisition: Acquisition, field: Field, box: Box, points: Array, size: int, key: Key, guess: Array | None
+    acquisition: Acquisition, field: Domain, box: Box, points: Array, size: int, key: Key, guess: Array | None
 ) -> Array:
     starts = _starts(acquisition, points, size, key, guess)
     flat = starts.reshape(-1, points.shape[1])
@@ -56,7 +56,7 @@ def _stochastic(
     low, high = (np.where(moving, bound, flat).reshape(len(starts), -1) for bound in (box.low, box.high))
 
     def function(step: int, pools: Array) -> tuple[Array, Array]:
-        value, slope = acquisition.fresh(step).slopes(pools.reshape(starts.shape))
+        value, slope = acquisition.fresh(step).gradients(pools.reshape(starts.shape))
         return value, slope.reshape(pools.shape)
 
     reached = adam(function, starts.reshape(len(starts), -1), low, high, steps=ADAM_STEPS)
@@ -65,7 +65,7 @@ def _stochastic(
 
 
 def _random(
-    acquisition: Acquisition, field: Field, box: Box, points: Array, size: int, key: Key, guess: Array | None
+    acquisition: Acquisition, field: Domain, box: Box, points: Array, size: int, key: Key, guess: Array | None
 ) -> Array:
     many = candidates(field, box, key, count=RANDOM_POOLS // 8)
     pools = _drawn(many, RANDOM_POOLS, size, key)
@@ -74,7 +74,7 @@ def _random(
 
 
 def _dividing(
-    acquisition: Acquisition, field: Field, box: Box, points: Array, size: int, key: Key, guess: Array | None
+    acquisition: Acquisition, field: Domain, box: Box, points: Array, size: int, key: Key, guess: Array | None
 ) -> Array:
     low, high = (np.tile(bound, size) for bound in (box.low, box.high))
 
@@ -104,5 +104,5 @@ def _drawn(points: Array, count: int, size: int, key: Key) -> Array:
     return points[key.rng(_POOLS).integers(len(points), size=(count, size))]
 
 
-Search = Callable[[Acquisition, Field, Box, Array, int, Key, "Array | None"], Array]
+Search = Callable[[Acquisition, Domain, Box, Array, int, Key, "Array | None"], Array]
 SEARCHES: dict[str, Search] = {"bfgs": _climbing, "adam": _stochastic, "random": _random, "direct": _dividing}

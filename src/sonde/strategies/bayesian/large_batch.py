@@ -26,8 +26,8 @@ from sonde.acquisition.closed import FORMULAS
 from sonde.acquisition.sampling import base_samples
 from sonde.sampling import Key
 from sonde.strategies.bayesian.acquisitions import acquire
-from sonde.strategies.bayesian.domain import Field
-from sonde.strategies.bayesian.model import Belief, Fantasies
+from sonde.strategies.bayesian.domain import Domain
+from sonde.strategies.bayesian.model import Fantasies, Surrogate
 from sonde.strategies.bayesian.search import Box, candidates, climb, point_values
 from sonde.surrogates.linear_algebra import factorise
 from sonde.surrogates.port import Posterior
@@ -48,7 +48,7 @@ SEEN_AS = 1e-6  # noise variance of imagined outcomes
 
 
 def fill(
-    aims: Sequence[tuple[Belief, Box]], field: Field, pending: Array, key: Key, *, thompson: bool = False
+    aims: Sequence[tuple[Surrogate, Box]], field: Domain, pending: Array, key: Key, *, thompson: bool = False
 ) -> Array:
     """Return a point for each aim, each with those before it and the pending ones under way.
 
@@ -86,7 +86,7 @@ def fill(
 class _Draws:
     """Functions drawn from the belief, one for each point to choose: Thompson sampling."""
 
-    def __init__(self, belief: Belief, points: Array, count: int, key: Key) -> None:
+    def __init__(self, belief: Surrogate, points: Array, count: int, key: Key) -> None:
         rng, x = key.rng(_THOMPSON), belief.features(points)
         pools = [posterior.pool(x) for posterior in belief.posteriors]
         self._functions = np.concatenate([pool.draw(rng, -(-count // len(pools))) for pool in pools], axis=1)
@@ -107,7 +107,7 @@ class _Draws:
 class _Outlook:
     """Beliefs about the points of a pool while more and more points are under way, averaged over posteriors."""
 
-    def __init__(self, belief: Belief, points: Array, pending: Array, room: int, seed: int) -> None:
+    def __init__(self, belief: Surrogate, points: Array, pending: Array, room: int, seed: int) -> None:
         self._belief = belief
         share = max(2, FANTASIES // len(belief.posteriors))
         base = base_samples(share, len(pending) + room, seed)
@@ -232,14 +232,14 @@ class _Part:
         self._used += 1
 
 
-def _around(point: Array, field: Field, box: Box, key: Key) -> Array:
+def _around(point: Array, field: Domain, box: Box, key: Key) -> Array:
     """Return feasible points near a point of the pool."""
     near = np.clip(field.spread(point[None], NEAR, key.rng(_NEAR)), box.low, box.high)
     near, _ = field.snap(near)
     return near[box.away(near, field.free) & field.feasible(near)]
 
 
-def _pool(belief: Belief, field: Field, box: Box, wanted: int, key: Key) -> Array:
+def _pool(belief: Surrogate, field: Domain, box: Box, wanted: int, key: Key) -> Array:
     """Return points to choose from: spread over the box, around the best, and at the ends of a few climbs."""
     points = candidates(field, box, key, max(POOL, SPARE * wanted))
     if not len(points) or field.listed is not None:
@@ -263,7 +263,7 @@ def _apart(points: Array, taken: Array, boxes: Iterable[Box]) -> NDArray[np.bool
     return free
 
 
-def _first_new(points: Array, worth: Array, field: Field, free: NDArray[np.bool_]) -> int | None:
+def _first_new(points: Array, worth: Array, field: Domain, free: NDArray[np.bool_]) -> int | None:
     """Return the best point that is none of those tried; what has been tried is not looked at again."""
     while True:
         best = int(np.argmax(worth))

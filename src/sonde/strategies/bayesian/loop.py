@@ -15,13 +15,13 @@ from sonde.activity import doing
 from sonde.sampling import Key, sobol
 from sonde.space import Space
 from sonde.strategies.bayesian.acquisitions import acquire, needs_fantasies
-from sonde.strategies.bayesian.domain import Field
+from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.joint_search import best_pool
 from sonde.strategies.bayesian.large_batch import fill
-from sonde.strategies.bayesian.model import Belief, Fantasies
+from sonde.strategies.bayesian.model import Fantasies, Surrogate
 from sonde.strategies.bayesian.search import Box, best_point, candidates
 from sonde.strategies.bayesian.trust_region import box_around, follow
-from sonde.strategies.history_warnings import warn_of_oddities
+from sonde.strategies.history_warnings import warn_of_history
 from sonde.strategies.initial_design import first_count, ready
 from sonde.strategies.novelty import novel_rows
 from sonde.strategies.port import Strategy
@@ -39,10 +39,10 @@ STALLED = 2
 
 
 @dataclass
-class Aim:
+class Target:
     """A belief, where to look with it, and outcomes it imagines of what is under way."""
 
-    belief: Belief
+    belief: Surrogate
     box: Box
     fantasies: list[Fantasies] = dataclass_field(default_factory=list)
     acquisition: str | None = None  # another one than the strategy's, regardless of what is under way
@@ -71,7 +71,7 @@ class Bayesian(Strategy):
     search: str = "bfgs"
 
     @abstractmethod
-    def believe(self, space: Space, history: History, key: Key, *, far: bool = False) -> Belief:
+    def fit_surrogate(self, space: Space, history: History, key: Key, *, far: bool = False) -> Surrogate:
         """Return the belief after a history with results to learn from; ``far``: to look elsewhere with."""
 
     def first(self, space: Space) -> int:
@@ -89,19 +89,19 @@ class Bayesian(Strategy):
     @one_thread()
     def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:
         """Return the points of highest acquisition."""
-        warn_of_oddities(history)
+        warn_of_history(history)
         if not self.ready(space, history):
             return Sobol().suggest(space, history, count, key)
-        field, pending = Field(space, history), history.pending.units
+        field, pending = Domain(space, history), history.pending.units
         crowded = self.batch == "thompson" or (len(pending) + count > CROWD and needs_fantasies(self.acquisition))
         with doing(f"fitting the model to {len(history.completed):,} results"):
-            aims = self._aims(space, history, field, count, key, imagine=not crowded)
+            aims = self._targets(space, history, field, count, key, imagine=not crowded)
         with doing(f"searching for the next {f'{count:,} points' if count > 1 else 'point'}"):
             points = self._chosen(space, history, field, aims, count, key, crowded=crowded)
         return novel_rows(space, history, points, key)
 
     def _chosen(
-        self, space: Space, history: History, field: Field, aims: list[Aim], count: int, key: Key, *, crowded: bool
+        self, space: Space, history: History, field: Domain, aims: list[Target], count: int, key: Key, *, crowded: bool
     ) -> Array:
         """Return points of high acquisition, one for each aim."""
         pending = history.pending.units
@@ -113,33 +113,35 @@ class Bayesian(Strategy):
         if len(points) < count:  # a lattice that is nearly used up: what is left, if anything, is taken at random
             points = np.concatenate([points, sobol(key.number, count - len(points), len(space), seed=key.seed)])
         elif self.batch == "joint" and count > 1 and not crowded:
-            aim, fresh = aims[0], Field(space, history)
+            aim, fresh = aims[0], Domain(space, history)
             whole = acquire(self.acquisition, aim.belief, pending, (), candidates(fresh, aim.box, key),
                             size=count, seed=key.seed)  # fmt: skip
             found = best_pool(whole, fresh, aim.box, key, size=count, method=self.search, guess=points)
             points = points if found is None else _distinct(found, points, fresh)
         return points
 
-    def _aims(self, space: Space, history: History, field: Field, count: int, key: Key, *, imagine: bool) -> list[Aim]:
+    def _targets(
+        self, space: Space, history: History, field: Domain, count: int, key: Key, *, imagine: bool
+    ) -> list[Target]:
         """Return an aim for each point: around the best one; where that stalls, elsewhere every other time."""
         at_once = len(history.pending) + count
         patience = self.patience(space) * at_once
         progress = follow(feasible_values(history), self.first(space), patience)
         stalled = progress.stalled >= STALLED * at_once
         exploring = [stalled and key.at(offset).number % 2 == 1 for offset in range(count)]
-        made = {far: self._aim(space, history, field, progress.side, far, key) for far in set(exploring)}
+        made = {far: self._target_of(space, history, field, progress.side, far, key) for far in set(exploring)}
         for aim in made.values() if imagine else ():
             aim.imagine(history.pending.units, count, key.seed, self.acquisition)
         return [made[far] for far in exploring]
 
-    def _aim(self, space: Space, history: History, field: Field, side: float, far: bool, key: Key) -> Aim:
-        belief = self.believe(space, history, key, far=far)
+    def _target_of(self, space: Space, history: History, field: Domain, side: float, far: bool, key: Key) -> Target:
+        belief = self.fit_surrogate(space, history, key, far=far)
         best = belief.incumbents[0]
         if far:
-            return Aim(belief, Box(np.zeros(len(space)), np.ones(len(space)), belief.incumbents, shunned=best))
-        return Aim(belief, Box(*box_around(best, side, field.free), best[None]))
+            return Target(belief, Box(np.zeros(len(space)), np.ones(len(space)), belief.incumbents, shunned=best))
+        return Target(belief, Box(*box_around(best, side, field.free), best[None]))
 
-    def _greedy(self, aims: list[Aim], field: Field, pending: Array, count: int, key: Key) -> Array:
+    def _greedy(self, aims: list[Target], field: Domain, pending: Array, count: int, key: Key) -> Array:
         """Choose a point for each aim, each with those before it under way."""
         chosen: list[Array] = []
         for offset in range(count):
@@ -147,7 +149,9 @@ class Bayesian(Strategy):
             point = aim.place
             if point is None:
                 under_way = np.concatenate([pending, np.array(chosen).reshape(-1, pending.shape[1])])
-                point = self._aimed(aim, field, under_way, key.at(offset), thrift=THRIFT[self.batch] if offset else 1)
+                point = self._searched(
+                    aim, field, under_way, key.at(offset), thrift=THRIFT[self.batch] if offset else 1
+                )
             if point is None:
                 break
             chosen.append(point)
@@ -156,7 +160,7 @@ class Bayesian(Strategy):
                 each.add(point)
         return np.array(chosen).reshape(-1, pending.shape[1])
 
-    def _aimed(self, aim: Aim, field: Field, under_way: Array, turn: Key, *, thrift: int) -> Array | None:
+    def _searched(self, aim: Target, field: Domain, under_way: Array, turn: Key, *, thrift: int) -> Array | None:
         """Return the best point of an aim; None where none was found."""
         if aim.acquisition:
             none = under_way[:0]
@@ -166,7 +170,7 @@ class Bayesian(Strategy):
             one = acquire(self.acquisition, aim.belief, under_way, aim.fantasies, net, size=1, seed=turn.seed)
         return self._search(one, field, aim.box, turn, thrift=thrift)
 
-    def _search(self, acquisition: Acquisition, field: Field, box: Box, key: Key, *, thrift: int) -> Array | None:
+    def _search(self, acquisition: Acquisition, field: Domain, box: Box, key: Key, *, thrift: int) -> Array | None:
         if self.search == "bfgs":
             return best_point(acquisition, field, box, key, thrift=thrift)
         pool = best_pool(acquisition, field, box, key, size=1, method=self.search)
@@ -179,7 +183,7 @@ def feasible_values(history: History) -> Array:
     return np.where(history.violations[done] <= 0, history.values[done], np.inf)
 
 
-def _distinct(pool: Array, spare: Array, field: Field) -> Array:
+def _distinct(pool: Array, spare: Array, field: Domain) -> Array:
     """Return the pool with points that stand where another does replaced by spare ones: a climb may merge two."""
     kept = []
     for point, other in zip(pool, spare, strict=True):

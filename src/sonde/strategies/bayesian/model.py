@@ -24,7 +24,7 @@ NOISY = 1e-4  # noise variance above which the best value seen may be luck
 
 
 @dataclass(frozen=True)
-class Belief:
+class Surrogate:
     """A model of the objective (several, where hyperparameters are marginalised), and of what works."""
 
     features: Features

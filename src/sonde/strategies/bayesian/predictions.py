@@ -9,21 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.space import Space
-from sonde.strategies.bayesian.model import Belief
+from sonde.strategies.bayesian.model import Surrogate
 from sonde.strategies.threads import one_thread
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class BelievedValues:
+class Predictions:
     """Predictions of values that will be seen, noise included, and of the function behind them."""
 
     space: Space
-    belief: Belief
+    belief: Surrogate
     numbers: NDArray[np.int64]  # of the trials whose values the belief has seen
     left_out: Callable[[], tuple[Array, Array]]  # means and variances of each value, given all others
-    averaged: Callable[[], Belief] | None = None  # the belief over draws of the hyperparameters, for ``latent``
+    averaged: Callable[[], Surrogate] | None = None  # the belief over draws of the hyperparameters, for ``latent``
 
     def predict(self, rows: Array) -> tuple[Array, Array]:
         """Return means and standard deviations (m,) at rows (m, d)."""
@@ -40,7 +40,7 @@ class BelievedValues:
         whole = self._moments(belief, rows)[1]
         return means, deviations, np.sqrt(np.maximum(whole**2 - deviations**2, 0.0))
 
-    def _moments(self, belief: Belief, rows: Array, *, noisy: bool = True) -> tuple[Array, Array]:
+    def _moments(self, belief: Surrogate, rows: Array, *, noisy: bool = True) -> tuple[Array, Array]:
         x = belief.features(self.space.codec.encode(rows)[0])
         parts = [(posterior.marginals(x), noisy * posterior.noise) for posterior in belief.posteriors]
         means = np.array([at.mean[:, 0] for at, _ in parts])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sonde.acquisition.port import Acquisition
 from sonde.optimizers import bfgs, choose_starts
 from sonde.sampling import Key, sobol
-from sonde.strategies.bayesian.domain import Field
+from sonde.strategies.bayesian.domain import Domain
 
 Array = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ class Box:
         return np.asarray(np.any(np.abs(points - self.shunned) > np.where(free, FAR, 0.0), axis=1))
 
 
-def candidates(field: Field, box: Box, key: Key, count: int = CANDIDATES) -> Array:
+def candidates(field: Domain, box: Box, key: Key, count: int = CANDIDATES) -> Array:
     """Return feasible points: two thirds spread over the box, one third around the centres."""
     if field.listed is not None:
         return field.listed
@@ -59,7 +59,7 @@ def candidates(field: Field, box: Box, key: Key, count: int = CANDIDATES) -> Arr
     return points[field.feasible(points)]
 
 
-def best_point(acquisition: Acquisition, field: Field, box: Box, key: Key, *, thrift: int = 1) -> Array | None:
+def best_point(acquisition: Acquisition, field: Domain, box: Box, key: Key, *, thrift: int = 1) -> Array | None:
     """Return the new point (d,) where the acquisition of one point is highest; None where none was found.
 
     ``thrift`` divides the effort: the later points of a batch fill gaps, and need less of a search.
@@ -80,13 +80,13 @@ def best_point(acquisition: Acquisition, field: Field, box: Box, key: Key, *, th
     return first_novel(points, values, field)
 
 
-def first_novel(points: Array, values: Array, field: Field) -> Array | None:
+def first_novel(points: Array, values: Array, field: Domain) -> Array | None:
     """Return the best point that has not been tried."""
     order = np.argsort(-np.where(np.isnan(values), -np.inf, values), kind="stable")
     return next((points[i] for i in order if field.novel(points[i])), None)
 
 
-def climb(acquisition: Acquisition, field: Field, box: Box, points: Array, *, calls: int = CALLS) -> Array:
+def climb(acquisition: Acquisition, field: Domain, box: Box, points: Array, *, calls: int = CALLS) -> Array:
     """Return the points (m, d) improved by climbs and moves on the lattice."""
     for _ in range(3):
         slid = slide(acquisition, field, box, points[:, None, :], calls=calls)[:, 0, :] if field.free.any() else points
@@ -100,9 +100,9 @@ def climb(acquisition: Acquisition, field: Field, box: Box, points: Array, *, ca
 
 
 def slide(
-    acquisition: Acquisition, field: Field, box: Box, pools: Array, *, calls: int = CALLS, tolerance: float = TOLERANCE
+    acquisition: Acquisition, field: Domain, box: Box, pools: Array, *, calls: int = CALLS, tolerance: float = TOLERANCE
 ) -> Array:
-    """Climb from pools (m, q, d) on the continuous coordinates that are active.
+    """BitFlipSearch from pools (m, q, d) on the continuous coordinates that are active.
 
     ``tolerance`` is a gain of the logarithm that is worth no step; other values are climbed to the end.
     """
@@ -115,7 +115,7 @@ def slide(
     high = np.maximum(np.where(moving, box.high, points), points).reshape(count, -1)
 
     def function(flat: Array) -> tuple[Array, Array]:
-        value, slope = acquisition.slopes(flat.reshape(-1, size, width))
+        value, slope = acquisition.gradients(flat.reshape(-1, size, width))
         return value, slope.reshape(flat.shape)
 
     tolerance = tolerance if acquisition.log else 0.0
@@ -123,7 +123,7 @@ def slide(
     return back_inside(field, points, field.snap(reached.reshape(-1, width))[0]).reshape(pools.shape)
 
 
-def back_inside(field: Field, inside: Array, reached: Array) -> Array:
+def back_inside(field: Domain, inside: Array, reached: Array) -> Array:
     """Return, for each point that breaks a constraint, the last halving of its way that does not."""
     for _ in range(6):
         broken = ~field.feasible(reached)
@@ -134,7 +134,7 @@ def back_inside(field: Field, inside: Array, reached: Array) -> Array:
     return np.where(field.feasible(reached)[:, None], reached, inside)
 
 
-def _walk(acquisition: Acquisition, field: Field, point: Array) -> Array:
+def _walk(acquisition: Acquisition, field: Domain, point: Array) -> Array:
     """Make the best move of one lattice coordinate as long as it gains."""
     value = point_values(acquisition, point[None])[0]
     for _ in range(ROUNDS):

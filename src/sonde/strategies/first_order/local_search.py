@@ -32,7 +32,7 @@ BASIN = 1.0, 3.0  # what the slope foretells of the fall to a bottom, in units o
 
 
 @dataclass
-class Descent:
+class LocalSearch:
     """Its best result, its region's side, and whether it is over, at a bottom of its own or a ``known`` one."""
 
     best: int
@@ -78,12 +78,12 @@ class Results:
         return np.where(self.places[others] == self.places[i], distances, np.inf)
 
     def promise(self, i: int, side: float) -> float:
-        """Return what slopes promise to gain from result i within a region, and within the cube; inf without slopes."""
-        slopes, place = self.gradients[i], self.units[i]
-        if np.isnan(slopes).all():
+        """Return what gradients promise to gain from result i within a region, and within the cube; inf without gradients."""
+        gradients, place = self.gradients[i], self.units[i]
+        if np.isnan(gradients).all():
             return np.inf
-        room = np.minimum(np.where(slopes > 0, place, 1 - place), side)
-        return float(np.nansum(np.abs(slopes) * room))
+        room = np.minimum(np.where(gradients > 0, place, 1 - place), side)
+        return float(np.nansum(np.abs(gradients) * room))
 
     def spread(self, count: int) -> float:
         """Return the distance from the median to the best of the first results."""
@@ -92,18 +92,18 @@ class Results:
         return 4 * float(np.median(values) - np.min(values)) if len(values) else 0.0
 
 
-def follow(results: Results, first: int) -> list[Descent]:
+def follow(results: Results, first: int) -> list[LocalSearch]:
     """Return all descents, the first one from the best of the ``first`` results, which were spread evenly."""
     count = len(results.values)
     if not count:
         return []
-    descents = [Descent(int(np.argmin(results.values[:first])))]
+    descents = [LocalSearch(int(np.argmin(results.values[:first])))]
     for i in range(min(first, count), count):
         here = _owner(results, descents, i)
         if here is None:
             if not results.asked[i] and results.values[i] >= np.min(results.values[:i]):
                 continue
-            here = Descent(i)
+            here = LocalSearch(i)
             descents.append(here)
         elif results.asked[i]:
             _step(results, here, i)
@@ -115,7 +115,7 @@ def follow(results: Results, first: int) -> list[Descent]:
     return descents
 
 
-def _owner(results: Results, descents: list[Descent], i: int) -> Descent | None:
+def _owner(results: Results, descents: list[LocalSearch], i: int) -> LocalSearch | None:
     """Return the descent in whose region a result lies, the nearest in units of its region's side."""
     going = [each for each in descents if not each.over]
     if not going:
@@ -125,7 +125,7 @@ def _owner(results: Results, descents: list[Descent], i: int) -> Descent | None:
     return going[nearest] if distances[nearest] <= 0.5 + 1e-9 else None
 
 
-def _step(results: Results, here: Descent, i: int) -> None:
+def _step(results: Results, here: LocalSearch, i: int) -> None:
     # no gain where nothing works; in quarters, as the difference of huge numbers is infinite
     gained = results.values[here.best] / 4 - results.values[i] / 4 if np.isfinite(results.values[i]) else -np.inf
     spread = results.spread(i + 1) / 4
@@ -142,7 +142,7 @@ def _step(results: Results, here: Descent, i: int) -> None:
         here.side, here.failures = here.side / 2, 0
 
 
-def _judge(results: Results, here: Descent, bottoms: list[int], i: int) -> None:
+def _judge(results: Results, here: LocalSearch, bottoms: list[int], i: int) -> None:
     """Say whether a descent is over after result i, and keep its region away from the bottoms of others."""
     spread, leading = results.spread(i + 1), results.values[here.best] <= np.min(results.values[: i + 1])
     promise = results.promise(here.best, min(here.side, here.step))

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.space import Space
-from sonde.strategies.bayesian.domain import SAME, Field
-from sonde.strategies.first_order.local_search import Descent
+from sonde.strategies.bayesian.domain import SAME, Domain
+from sonde.strategies.first_order.local_search import LocalSearch
 
 Array = NDArray[np.float64]
 
@@ -34,14 +34,14 @@ def is_wide(space: Space) -> bool:
     return len(space) > WIDE
 
 
-def descending(space: Space, field: Field, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+def searching_locally(space: Space, field: Domain, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which trials (n,) descend: odd ones, in a wide space all or, where not all is continuous, even ones."""
     if not is_wide(space):
         return np.asarray(numbers % 2 == 1)
     return np.asarray(field.free.all() | (numbers % 2 == 0))
 
 
-def followed(descents: list[Descent], values: Array) -> list[Descent]:
+def followed(descents: list[LocalSearch], values: Array) -> list[LocalSearch]:
     """Return the descents that may have a trial, given the values of all results.
 
     Only the best of all works on its last digits. After the first bottom a start that is worse than half of what is
@@ -65,7 +65,7 @@ def goes_on(going: list[Going], turn: int) -> bool:
     return bool(going) and (not going[0].resting or turn % 2 == 0)
 
 
-def changed_point(field: Field, point: Array, rng: np.random.Generator) -> Array | None:
+def changed_point(field: Domain, point: Array, rng: np.random.Generator) -> Array | None:
     """Return a point (d,) with one coordinate that is not continuous moved; None if none is found that is new.
 
     What was tried around there is not tried again as the last digits of the others change.

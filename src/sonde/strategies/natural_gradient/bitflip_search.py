@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from sonde.igo import Family
 from sonde.space import Space
 from sonde.space.axis import Axis
-from sonde.strategies.natural_gradient.families import Layout
+from sonde.strategies.natural_gradient.families import Families
 from sonde.strategies.natural_gradient.outcomes import Result, Results, fingerprint
-from sonde.strategies.natural_gradient.success_rate import Luck
+from sonde.strategies.natural_gradient.success_rate import SuccessRate
 
 Array = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class Move(NamedTuple):
 class Moves:
     """All changes of one parameter, of a space without continuous ones."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Families) -> None:
         self._axes = layout.axes
         unordered = [*layout.bits, *(column for group in layout.choices.values() for column in group)]
         self._fixed = [
@@ -79,13 +79,13 @@ class Place(NamedTuple):
     mark: bytes
 
 
-class Climb:
+class BitFlipSearch:
     """A local search, as far as results allow."""
 
-    def __init__(self, space: Space, layout: Layout, family: Family, seed: int) -> None:
+    def __init__(self, space: Space, layout: Families, family: Family, seed: int) -> None:
         self._space, self._seed = space, seed
         self._moves = Moves(layout)
-        self.luck = Luck(family.free)
+        self.luck = SuccessRate(family.free)
         self.exhausted = False
         self._at: Place | None = None
         self._loss = np.inf

@@ -19,7 +19,7 @@ from sonde.space.axis import Axis
 Array = NDArray[np.float64]
 
 
-class Layout:
+class Families:
     """Translates between samples of the product and rows of the codec."""
 
     def __init__(self, space: Space) -> None:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from sonde.igo import IGO, Family
 from sonde.space import Space
-from sonde.strategies.natural_gradient.families import Layout
+from sonde.strategies.natural_gradient.families import Families
 from sonde.strategies.natural_gradient.outcomes import Result, Results, fingerprint
-from sonde.strategies.natural_gradient.success_rate import Luck
+from sonde.strategies.natural_gradient.success_rate import SuccessRate
 
 Array = NDArray[np.float64]
 
@@ -55,10 +55,10 @@ class Sample:
 class Generations:
     """A search by natural gradient, as far as results allow."""
 
-    def __init__(self, space: Space, layout: Layout, family: Family, seed: int, settings: Mapping[str, Any]) -> None:
+    def __init__(self, space: Space, layout: Families, family: Family, seed: int, settings: Mapping[str, Any]) -> None:
         self._space, self._layout, self._family, self._seed, self._settings = space, layout, family, seed, settings
         self.number = self.beginnings = 0
-        self.luck = Luck(family.free)
+        self.luck = SuccessRate(family.free)
         self._latest, self._fruitless = -1, -1
         self._begin()
 

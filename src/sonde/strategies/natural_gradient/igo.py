@@ -18,9 +18,9 @@ from sonde.errors import OptionError
 from sonde.igo import PBIL
 from sonde.sampling import Key
 from sonde.space import Space
-from sonde.strategies.history_warnings import warn_of_oddities
-from sonde.strategies.natural_gradient.bitflip_search import Climb, Place
-from sonde.strategies.natural_gradient.families import Layout
+from sonde.strategies.history_warnings import warn_of_history
+from sonde.strategies.natural_gradient.bitflip_search import BitFlipSearch, Place
+from sonde.strategies.natural_gradient.families import Families
 from sonde.strategies.natural_gradient.generations import Generations, Sample
 from sonde.strategies.natural_gradient.outcomes import Results
 from sonde.strategies.novelty import novel_rows
@@ -66,7 +66,7 @@ class IGO(Strategy):
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:
         """Draw from the distribution or climb, whichever has the turn."""
-        warn_of_oddities(history)
+        warn_of_history(history)
         fold = self._folded(space, history, key.seed)
         fresh = fold.fresh()
         rows: list[Array] = []
@@ -84,7 +84,7 @@ class IGO(Strategy):
 
     def explain(self, space: Space, history: History) -> str:
         """Say where the search stands; before the first suggestion here the seed is not known, nor is that."""
-        family = Layout(space).family
+        family = Families(space).family
         if family is None:
             return "there is one configuration only"
         said = (
@@ -114,13 +114,13 @@ class _Fold:
 
     def __init__(self, space: Space, history: History, seed: int, settings: dict[str, Any], *, polish: bool) -> None:
         self.history, self.seed, self.results = history, seed, Results()
-        layout = Layout(space)
+        layout = Families(space)
         self.generations: Generations | None = None
-        self.climb: Climb | None = None
+        self.climb: BitFlipSearch | None = None
         if layout.family is not None:
             self.generations = Generations(space, layout, layout.family, seed, settings)
             if polish and space.finite:  # along a scale a distribution adapts its width, a climb would guess
-                self.climb = Climb(space, layout, layout.family, seed)
+                self.climb = BitFlipSearch(space, layout, layout.family, seed)
 
     def update(self) -> None:
         """Take in what has come."""

@@ -7,7 +7,7 @@ import math
 MEMORY = 4  # so many times the number of free parameters, in results
 
 
-class Luck:
+class SuccessRate:
     """The share of improvements among the results of a search, recent ones counting more; at first, one in n.
 
     Sums of exp((place - reference) / span) over places of results: what is added in any order is known at any time.

@@ -69,7 +69,7 @@ class Learned:
 
 
 @dataclass
-class LabelBasis:
+class FailureClassifier:
     """Learns beliefs about the latent, positive where things work."""
 
     link: Link = LINKS["noisy"]
@@ -183,8 +183,8 @@ def approximate(columns: Columns, prior: Laplace, *, start: Array | None = None)
 def _objective(columns: Columns, prior: Laplace, weights: Array) -> tuple[float, Array, Array]:
     """Return -log p(labels, weights), its gradient and curvature."""
     off = weights - prior.mean
-    pull = prior.precision @ off
-    value, slope, curvature = 0.5 * float(off @ pull), pull, prior.precision.copy()
+    vjp = prior.precision @ off
+    value, slope, curvature = 0.5 * float(off @ vjp), vjp, prior.precision.copy()
     for basis, labels in columns():
         margins = labels * (basis @ weights)
         value += float(np.sum(np.logaddexp(0.0, -margins)))

@@ -109,8 +109,8 @@ def _compiled(activation: str, loss: str, optimizer: str, shapes: tuple[tuple[in
     def step(carried: Any, given: Any) -> Any:
         flat, moments = carried
         x, targets, weights, rate, count = given
-        (_, reached), slopes = jax.value_and_grad(losses_of, has_aux=True)(flat, x, targets, weights)
-        moments, move = _OPTIMIZERS[optimizer](moments, slopes, count)
+        (_, reached), gradients = jax.value_and_grad(losses_of, has_aux=True)(flat, x, targets, weights)
+        moments, move = _OPTIMIZERS[optimizer](moments, gradients, count)
         return ((1 - rate * DECAY) * flat - rate * move, moments), reached
 
     @jax.jit
@@ -166,18 +166,18 @@ def _evidence(output: Any, alpha: Any, beta: Any, basis: Any, targets: Any, weig
     return (0.5 * (misfit - size * alpha - count * beta + determinant) + hyper) / count  # eq. (8)
 
 
-def _adam(moments: Any, slopes: Any, count: Any) -> Any:
+def _adam(moments: Any, gradients: Any, count: Any) -> Any:
     """Return the moments and the move of Adam (Kingma & Ba 2015)."""
     kept = jnp.array(MOMENTS["adam"], jnp.float32)[:, None, None]
-    moments = moments + (1 - kept) * (jnp.stack([slopes, slopes * slopes]) - moments)
+    moments = moments + (1 - kept) * (jnp.stack([gradients, gradients * gradients]) - moments)
     mean, square = moments / (1 - kept**count)
     return moments, mean / (jnp.sqrt(square) + 1e-8)
 
 
-def _sgd(moments: Any, slopes: Any, count: Any) -> Any:
+def _sgd(moments: Any, gradients: Any, count: Any) -> Any:
     """Return a step with momentum, the gradient of each network clipped to a norm; the second moment is not used."""
-    norms = jnp.sqrt(jnp.sum(slopes.astype(float) ** 2, axis=1, keepdims=True))
-    clipped = slopes * jnp.minimum(1.0, CLIPPED / jnp.maximum(norms, 1e-30)).astype(slopes.dtype)
+    norms = jnp.sqrt(jnp.sum(gradients.astype(float) ** 2, axis=1, keepdims=True))
+    clipped = gradients * jnp.minimum(1.0, CLIPPED / jnp.maximum(norms, 1e-30)).astype(gradients.dtype)
     move = MOMENTUM * moments[0] + clipped
     return moments.at[0].set(move), move
 

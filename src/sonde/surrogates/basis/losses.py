@@ -63,7 +63,7 @@ class Parameters(NamedTuple):
 
 
 class Objective(NamedTuple):
-    """Losses (M,), and slopes in the units of the last layer (M, H, B), the output weights, log alpha and log beta."""
+    """Losses (M,), and gradients in the units of the last layer (M, H, B), the output weights, log alpha and log beta."""
 
     losses: Array
     units: NDArray[Any]
@@ -106,20 +106,20 @@ def _with_constant(count: int, units: int, like: NDArray[Any]) -> NDArray[Any]:
     return room
 
 
-def _backward(matrices: Arrays, kinds: Sequence[str], outputs: Arrays, slopes: NDArray[Any]) -> Arrays:
-    """Return the slopes in the matrices."""
+def _backward(matrices: Arrays, kinds: Sequence[str], outputs: Arrays, gradients: NDArray[Any]) -> Arrays:
+    """Return the gradients in the matrices."""
     found: Arrays = []
     for place in reversed(range(len(matrices))):
         units = outputs[place + 1][:, :-1]
         if kinds[place] == "tanh":
             bend = units * units
             np.subtract(1, bend, out=bend)
-            bend *= slopes
+            bend *= gradients
         else:
-            bend = slopes * (units > 0)
+            bend = gradients * (units > 0)
         found.append(outputs[place] @ bend.swapaxes(1, 2))
         if place:
-            slopes = matrices[place][:, :-1] @ bend
+            gradients = matrices[place][:, :-1] @ bend
     return found[::-1]
 
 
@@ -140,11 +140,11 @@ def _logistic(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any]
     return _of_output(parameters, basis, losses, -targets * weights * expit(-margins) / counts[:, None])
 
 
-def _of_output(parameters: Parameters, basis: NDArray[Any], losses: Array, slopes: NDArray[Any]) -> Objective:
-    """A loss of the linear output with these slopes (M, B) in it."""
+def _of_output(parameters: Parameters, basis: NDArray[Any], losses: Array, gradients: NDArray[Any]) -> Objective:
+    """A loss of the linear output with these gradients (M, B) in it."""
     nothing = np.zeros(len(losses))
-    by_output = (basis @ slopes[..., None])[..., 0]
-    return Objective(losses, parameters.output[:, :-1, None] * slopes[:, None, :], by_output, nothing, nothing)
+    by_output = (basis @ gradients[..., None])[..., 0]
+    return Objective(losses, parameters.output[:, :-1, None] * gradients[:, None, :], by_output, nothing, nothing)
 
 
 def _evidence(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]) -> Objective:
@@ -164,14 +164,14 @@ def _evidence(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any]
     hyper = 0.5 * ((log_alpha - ALPHA[0]) / ALPHA[1]) ** 2 + 0.5 * ((log_beta - BETA[0]) / BETA[1]) ** 2
     losses = (0.5 * (beta * misfit + (alpha + JITTER) * length - logs) + hyper) / counts
     share = beta / counts
-    slopes = (share[:, None, None] * inverse[:, :-1]).astype(dtype) @ basis
-    slopes += (share[:, None] * mean[:, :-1]).astype(dtype)[..., None] * errors[:, None, :]
+    gradients = (share[:, None, None] * inverse[:, :-1]).astype(dtype) @ basis
+    gradients += (share[:, None] * mean[:, :-1]).astype(dtype)[..., None] * errors[:, None, :]
     traces = np.trace(inverse, axis1=1, axis2=2), np.sum(inverse * gram, axis=(1, 2))
     by_alpha = 0.5 * alpha * (length + traces[0]) - 0.5 * size + (log_alpha - ALPHA[0]) / ALPHA[1] ** 2
     by_beta = 0.5 * beta * (misfit + traces[1]) - 0.5 * counts + (log_beta - BETA[0]) / BETA[1] ** 2
     by_alpha *= log_alpha == parameters.alpha  # beyond the bounds nothing changes
     by_beta *= log_beta == parameters.beta
-    return Objective(losses, slopes, np.zeros_like(parameters.output), by_alpha / counts, by_beta / counts)
+    return Objective(losses, gradients, np.zeros_like(parameters.output), by_alpha / counts, by_beta / counts)
 
 
 def _inverted(basis: NDArray[Any], alpha: Array, beta: Array) -> tuple[Array, Array, Array]:

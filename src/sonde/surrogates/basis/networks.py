@@ -1,6 +1,6 @@
 """Adaptive basis functions: networks side by side, whose last hidden layers are the basis of a linear model.
 
-A suggestion evaluates them at few points at a time, many times, with slopes in closed form and nothing to compile.
+A suggestion evaluates them at few points at a time, many times, with gradients in closed form and nothing to compile.
 
 Symbols: M networks, m points, p inputs, H units of a layer, D = M (H + 1) basis functions: each network's last hidden
 layer and a constant; 2 p more with a quadratic mean, x_k and x_k^2.
@@ -35,10 +35,10 @@ class Layer(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """Basis functions (m, D) at points; ``pull`` carries slopes (m, D) in them back to slopes (m, p) in the points."""
+    """Basis functions (m, D) at points; ``vjp`` carries gradients (m, D) in them back to gradients (m, p) in the points."""
 
     values: Array
-    pull: Callable[[Array], Array]
+    vjp: Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ class Network:
         values = np.ones((len(x), self.count, self.units))
         values[:, :, :-1] = outputs[-1].swapaxes(0, 1)
 
-        def pull(slopes: Array) -> Array:
-            back = slopes.reshape(values.shape)[:, :, :-1].swapaxes(0, 1)
+        def vjp(gradients: Array) -> Array:
+            back = gradients.reshape(values.shape)[:, :, :-1].swapaxes(0, 1)
             stages = zip(ACTIVATIONS[self.activation], self.layers, outputs[1:], strict=True)
             for kind, layer, out in reversed(list(stages)):
                 back = back * (1 - out * out if kind == "tanh" else out > 0)
@@ -112,14 +112,14 @@ class Network:
 
         flat = values.reshape(len(x), self.count * self.units)
         if not self.quadratic:
-            return Basis(flat, pull)
+            return Basis(flat, vjp)
         width = x.shape[1]
 
-        def pull_all(slopes: Array) -> Array:
-            linear, square = slopes[:, -2 * width : -width], slopes[:, -width:]
-            return pull(slopes[:, : -2 * width]) + linear + 2 * x * square
+        def vjp_all(gradients: Array) -> Array:
+            linear, square = gradients[:, -2 * width : -width], gradients[:, -width:]
+            return vjp(gradients[:, : -2 * width]) + linear + 2 * x * square
 
-        return Basis(np.concatenate([flat, x, x * x], axis=1), pull_all)
+        return Basis(np.concatenate([flat, x, x * x], axis=1), vjp_all)
 
 
 def side_by_side(networks: Sequence[Network]) -> Network:

@@ -40,13 +40,13 @@ class LinearPosterior:
         basis = self.network.basis(x)
         spread = basis.values @ self.root
 
-        def pull(mean_slope: Array, variance_slope: Array) -> Array:
-            slopes = mean_slope @ self.mean.T
-            slopes += (2 * variance_slope)[:, None] * (spread @ self.root.T)
-            return basis.pull(slopes)
+        def vjp(mean_gradient: Array, variance_gradient: Array) -> Array:
+            gradients = mean_gradient @ self.mean.T
+            gradients += (2 * variance_gradient)[:, None] * (spread @ self.root.T)
+            return basis.vjp(gradients)
 
         variance = np.maximum(np.sum(spread * spread, axis=-1), TINY)
-        return Marginals(basis.values @ self.mean, variance, pull)
+        return Marginals(basis.values @ self.mean, variance, vjp)
 
     def joint(self, pools: Array) -> Joint:
         """Return the belief at B pools (B, q, p) of points."""
@@ -54,17 +54,17 @@ class LinearPosterior:
         basis = self.network.basis(pools.reshape(-1, width))
         spread = (basis.values @ self.root).reshape(count, size, -1)
 
-        def pull(mean_slope: Array, covariance_slope: Array) -> Array:
-            both = covariance_slope + covariance_slope.swapaxes(-1, -2)
-            slopes = mean_slope.reshape(-1, 1) * self.mean[:, 0]
-            slopes += (both @ spread).reshape(count * size, -1) @ self.root.T
-            return basis.pull(slopes).reshape(pools.shape)
+        def vjp(mean_gradient: Array, covariance_gradient: Array) -> Array:
+            both = covariance_gradient + covariance_gradient.swapaxes(-1, -2)
+            gradients = mean_gradient.reshape(-1, 1) * self.mean[:, 0]
+            gradients += (both @ spread).reshape(count * size, -1) @ self.root.T
+            return basis.vjp(gradients).reshape(pools.shape)
 
         covariance = spread @ spread.swapaxes(-1, -2) + TINY * np.eye(size)
-        return Joint((basis.values @ self.mean[:, 0]).reshape(count, size), covariance, pull)
+        return Joint((basis.values @ self.mean[:, 0]).reshape(count, size), covariance, vjp)
 
     def pool(self, x: Array) -> Pool:
-        """Return the belief at x (m, p) without slopes, for a choice among them."""
+        """Return the belief at x (m, p) without gradients, for a choice among them."""
         basis = self.network.basis(x).values
         spread = basis @ self.root
         mean = basis @ self.mean[:, 0]

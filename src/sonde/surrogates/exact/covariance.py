@@ -106,10 +106,10 @@ class Cross:
     first: Array  # s (1 + sqrt5 r) exp(-sqrt5 r) = -(6/5) dk / dr^2
     inner: Array | None
 
-    def pull(self, weights: Array) -> Array:
+    def vjp(self, weights: Array) -> Array:
         """Return sum_j weights_ij dk(x_i, y_j) / dx_i, (..., m, p)."""
-        slopes = weights * self.first
-        drift = slopes @ self.y - self.x * slopes.sum(axis=-1)[..., None]
+        gradients = weights * self.first
+        drift = gradients @ self.y - self.x * gradients.sum(axis=-1)[..., None]
         pulled = (5.0 / 3.0) * self.covariance.roots**2 * drift
         if self.inner is not None:
             pulled += (2 * self.covariance.bend / self.covariance.rho) * ((weights * self.inner) @ self.y)

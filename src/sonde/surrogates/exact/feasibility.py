@@ -45,9 +45,9 @@ class Passing:
         z = top / width
         value = log_ndtr(z)
         rate = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2.0))  # phi / Phi
-        mean_slope = (rate * self.slope / width)[:, None]
-        variance_slope = -0.5 * rate * z * self.slope**2 / width**2
-        return value, self.features.pull(belief.pull(mean_slope, variance_slope), units)
+        mean_gradient = (rate * self.slope / width)[:, None]
+        variance_gradient = -0.5 * rate * z * self.slope**2 / width**2
+        return value, self.features.vjp(belief.vjp(mean_gradient, variance_gradient), units)
 
 
 @dataclass(frozen=True)

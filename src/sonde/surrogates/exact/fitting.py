@@ -67,10 +67,12 @@ def fit_warped(
     def loss(both: Array) -> tuple[float, Array]:
         theta, warp = both[:size], both[size:]
         warped = replace(features, warp=tuple(warp))
-        value, gradient, slopes = log_evidence_of_inputs(Covariance(groups, theta, quadratic), warped(units), y, noise)
+        value, gradient, gradients = log_evidence_of_inputs(
+            Covariance(groups, theta, quadratic), warped(units), y, noise
+        )
         density, slope = prior.log_density(theta)
         value += density - 0.5 * float(warp @ warp) / WARP**2
-        return -value, -np.concatenate([gradient + slope, warped.pull_warp(slopes, units) - warp / WARP**2])
+        return -value, -np.concatenate([gradient + slope, warped.warp_vjp(gradients, units) - warp / WARP**2])
 
     bounds = [*zip(prior.low, prior.high, strict=True), *[(-5 * WARP, 5 * WARP)] * (2 * dimension)]
     found = minimize(

@@ -64,13 +64,13 @@ class ExactPosterior:
         variance = prior - np.sum(whitened * whitened, axis=-1)
         weights = self.weights
 
-        def pull(mean_slope: Array, variance_slope: Array) -> Array:
-            slopes = mean_slope @ weights.T
-            slopes -= (2 * variance_slope)[:, None] * (whitened @ self.inverse)
-            pulled = cross.pull(slopes)
-            return pulled if prior_slope is None else pulled + variance_slope[:, None] * prior_slope
+        def vjp(mean_gradient: Array, variance_gradient: Array) -> Array:
+            gradients = mean_gradient @ weights.T
+            gradients -= (2 * variance_gradient)[:, None] * (whitened @ self.inverse)
+            pulled = cross.vjp(gradients)
+            return pulled if prior_slope is None else pulled + variance_gradient[:, None] * prior_slope
 
-        return Marginals(cross.values @ weights, np.maximum(variance, TINY * prior), pull)
+        return Marginals(cross.values @ weights, np.maximum(variance, TINY * prior), vjp)
 
     def joint(self, pools: Array) -> Joint:
         """Return the belief at B pools (B, q, p) of points."""
@@ -80,17 +80,17 @@ class ExactPosterior:
         whitened = (cross.values @ self.inverse.T).reshape(count, size, -1)
         weights = self.weights[:, 0]
 
-        def pull(mean_slope: Array, covariance_slope: Array) -> Array:
-            both = covariance_slope + covariance_slope.swapaxes(-1, -2)
-            slopes = mean_slope[..., None] * weights - (both @ whitened) @ self.inverse
-            pulled = cross.pull(slopes.reshape(-1, len(self.inverse))).reshape(pools.shape) + within.pull(both)
+        def vjp(mean_gradient: Array, covariance_gradient: Array) -> Array:
+            both = covariance_gradient + covariance_gradient.swapaxes(-1, -2)
+            gradients = mean_gradient[..., None] * weights - (both @ whitened) @ self.inverse
+            pulled = cross.vjp(gradients.reshape(-1, len(self.inverse))).reshape(pools.shape) + within.vjp(both)
             return np.asarray(pulled)
 
         covariance = within.values - whitened @ whitened.swapaxes(-1, -2)
-        return Joint((cross.values @ weights).reshape(count, size), covariance, pull)
+        return Joint((cross.values @ weights).reshape(count, size), covariance, vjp)
 
     def pool(self, x: Array) -> Pool:
-        """Return the belief at x (m, p) without slopes, for a choice among them."""
+        """Return the belief at x (m, p) without gradients, for a choice among them."""
         cross = self.toward(x).values
         whitened = cross @ self.inverse.T
         variance = np.maximum(self.covariance.diagonal(x)[0] - np.sum(whitened * whitened, axis=1), TINY)

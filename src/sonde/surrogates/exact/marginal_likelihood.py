@@ -30,7 +30,7 @@ def log_evidence(covariance: Covariance, x: Array, y: Array, noise: Array) -> tu
 def log_evidence_of_inputs(covariance: Covariance, x: Array, y: Array, noise: Array) -> tuple[float, Array, Array]:
     """Return log p(y), its gradient in theta and its gradient in x, (n, p): sum_j W_ij dk(x_i, x_j) / dx_i."""
     value, gradient, triangle, cross = _evidence(covariance, x, y, noise)
-    return value, gradient, cross.pull(triangle + np.triu(triangle, 1).T)
+    return value, gradient, cross.vjp(triangle + np.triu(triangle, 1).T)
 
 
 def _evidence(covariance: Covariance, x: Array, y: Array, noise: Array) -> tuple[float, Array, Array, Cross]:
@@ -53,9 +53,9 @@ def _evidence(covariance: Covariance, x: Array, y: Array, noise: Array) -> tuple
     gradient[size] = _half_sum(weights, matern)
     gradient[size + 1] = 0.5 * covariance.noise * trace
     # dk / d log l_k = 5/3 first w_k |x_k - y_k|^2; sum_ij C_ij (x_i - x_j)^2 = 2 (sum_i x_i^2 C_i. - x^T C x)
-    slopes = weights * cross.first
-    sums = slopes.sum(axis=0) + slopes.sum(axis=1)
-    columns = sums @ (scaled * scaled) - 2 * np.sum(scaled * (slopes @ scaled), axis=0)
+    gradients = weights * cross.first
+    sums = gradients.sum(axis=0) + gradients.sum(axis=1)
+    columns = sums @ (scaled * scaled) - 2 * np.sum(scaled * (gradients @ scaled), axis=0)
     np.add.at(gradient, covariance.groups, (5.0 / 3.0) * columns)
     return float(value), gradient, weights, cross
 

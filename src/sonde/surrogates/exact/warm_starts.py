@@ -85,7 +85,7 @@ class Data(NamedTuple):
 
 
 @dataclass
-class Chain:
+class WarmStartedFits:
     """Remembers fits by the data they belong to."""
 
     forms: tuple[Form, ...] = FORMS

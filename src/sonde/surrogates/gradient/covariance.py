@@ -1,4 +1,4 @@
-"""The covariance of values, slopes and curvatures of a Gaussian process, in closed form with closed derivatives.
+"""The covariance of values, gradients and curvatures of a Gaussian process, in closed form with closed derivatives.
 
 k(x, y) = s f(r.r) + c + trend,    r = (x - y) / lengthscales,    f a row of ``profiles``, the trend of ``trends``
 
@@ -13,7 +13,7 @@ derivatives is a derivative of h, negative for every one that is taken in the se
 
 The same as ``sonde.kernels`` gives (a test compares them); plain numpy for the reason that ``covariance`` gives.
 
-Symbols: those of ``covariance``; d_ce is 1 where c = e; theta ends in the logarithm of the slopes' noise, as a share of
+Symbols: those of ``covariance``; d_ce is 1 where c = e; theta ends in the logarithm of the gradients' noise, as a share of
 their mean square.
 """
 
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.surrogates.exact.covariance import CONSTANT, Covariance
-from sonde.surrogates.gradient.observations import Seen, Sites, one_hot
+from sonde.surrogates.gradient.observations import ObservationLayout, Seen, one_hot
 from sonde.surrogates.gradient.profiles import PROFILES
 from sonde.surrogates.gradient.trends import TRENDS, Trend
 
@@ -35,12 +35,12 @@ Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class SlopeCovariance(Covariance):
+class GradientCovariance(Covariance):
     """k(x, y) for one theta, profile and trend, between sites."""
 
     profile: str = "matern52"
     shape: str = "quadratic"  # of the trend, where there is one
-    hidden: int = 0  # axes along which all slopes are zero, see ``span``
+    hidden: int = 0  # axes along which all gradients are zero, see ``span``
 
     @property
     def rho(self) -> float:
@@ -48,8 +48,8 @@ class SlopeCovariance(Covariance):
         return 0.25 * (len(self.groups) - bool(self.hidden) + self.hidden)
 
     @property
-    def slope_noise(self) -> float:
-        """The noise variance of slopes, as a share of their mean square."""
+    def gradient_noise(self) -> float:
+        """The noise variance of gradients, as a share of their mean square."""
         return float(np.exp(self.theta[-1]))
 
     @property
@@ -80,11 +80,11 @@ class SlopeCovariance(Covariance):
             values += self.trend.cross(x, y)
         return ValueCross(self, x, y, values, first)
 
-    def toward(self, x: Array, sites: Sites) -> SiteCross:
+    def toward(self, x: Array, sites: ObservationLayout) -> GradientCross:
         """Return the covariances of values at x (m, p) with what is seen at sites, (m, N)."""
-        return SiteCross.of(self, x, sites)
+        return GradientCross.of(self, x, sites)
 
-    def between(self, a: Sites, b: Sites) -> Array:
+    def between(self, a: ObservationLayout, b: ObservationLayout) -> Array:
         """Return the covariances of what is seen at two sets of sites, (N_a, N_b)."""
         most = a.highest + b.highest
         part = Isotropic(a.x * self.roots, b.x * self.roots, self.isotropic(a.x, b.x, most))
@@ -101,10 +101,10 @@ class SlopeCovariance(Covariance):
         derivatives = PROFILES[self.profile].derivatives(np.maximum(squares, 0.0, out=squares), order)
         return [self.scale * each for each in derivatives]
 
-    def hidden_slopes(self, x: Array) -> Array:
-        """Return d k / d(x.y) of all pairs of x (n, p): the covariance of slopes along one hidden axis, (n, n)."""
+    def hidden_gradients(self, x: Array) -> Array:
+        """Return d k / d(x.y) of all pairs of x (n, p): the covariance of gradients along one hidden axis, (n, n)."""
         first = -2 * self.isotropic(x, x, 1)[1] * float(self.roots[0]) ** 2
-        return first if self.trend is None else first + self.trend.hidden_slopes(x)
+        return first if self.trend is None else first + self.trend.hidden_gradients(x)
 
     def in_x(self, block: Array, left: Seen, right: Seen) -> Array:
         """Return derivatives in x from those in z: each brings a factor 1 / lengthscale of its column."""
@@ -173,68 +173,68 @@ _DERIVATIVES: tuple[Callable[[list[Array], list[Index], list[Array]], Array], ..
 class ValueCross:
     """Covariances ``values`` (..., m, n) of values, and what their derivatives need."""
 
-    covariance: SlopeCovariance
+    covariance: GradientCovariance
     x: Array
     y: Array
     values: Array
     first: Array  # s f'
 
-    def pull(self, weights: Array) -> Array:
+    def vjp(self, weights: Array) -> Array:
         """Return sum_j weights_ij dk(x_i, y_j) / dx_i, (..., m, p)."""
-        slopes = weights * self.first
-        pulled = 2 * self.covariance.roots**2 * (self.x * slopes.sum(axis=-1)[..., None] - slopes @ self.y)
+        gradients = weights * self.first
+        pulled = 2 * self.covariance.roots**2 * (self.x * gradients.sum(axis=-1)[..., None] - gradients @ self.y)
         trend = self.covariance.trend
-        return pulled if trend is None else pulled + trend.pull(self.x, self.y, weights)
+        return pulled if trend is None else pulled + trend.vjp(self.x, self.y, weights)
 
 
 @dataclass(frozen=True)
-class SiteCross:
+class GradientCross:
     """Covariances ``values`` (m, N) of values at x with what is seen at sites, and their derivatives in x."""
 
-    covariance: SlopeCovariance
+    covariance: GradientCovariance
     x: Array
-    sites: Sites
+    sites: ObservationLayout
     f: list[Array]  # derivatives of the profile, times s, (m, n)
-    r: Array  # scaled differences in the slopes' columns, (m, K)
+    r: Array  # scaled differences in the gradients' columns, (m, K)
     values: Array
 
     @classmethod
-    def of(cls, covariance: SlopeCovariance, x: Array, sites: Sites) -> SiteCross:
+    def of(cls, covariance: GradientCovariance, x: Array, sites: ObservationLayout) -> GradientCross:
         """Return the covariances."""
-        roots, (points, columns) = covariance.roots, sites.slopes
+        roots, (points, columns) = covariance.roots, sites.gradients
         f = covariance.isotropic(x, sites.x, 3 if sites.bends.size else 2)
         r = (x[:, columns] - sites.x[points, columns]) * roots[columns]
         values = np.empty((len(x), len(sites)))
         values[:, sites.values] = f[0] + CONSTANT
-        values[:, sites.slope_entries] = -2 * roots[columns] * f[1][:, points] * r
+        values[:, sites.gradient_entries] = -2 * roots[columns] * f[1][:, points] * r
         if sites.bends.size:
-            own, bends = Sites(x).orders[0], sites.orders[2]
+            own, bends = ObservationLayout(x).orders[0], sites.orders[2]
             block = Isotropic(x * roots, sites.x * roots, f).block(own, bends)
-            values[:, sites.bend_entries] = covariance.in_x(block, own, bends)
+            values[:, sites.curvature_entries] = covariance.in_x(block, own, bends)
         if covariance.trend is not None:
-            values += covariance.trend.between(Sites(x), sites)
+            values += covariance.trend.between(ObservationLayout(x), sites)
         return cls(covariance, x, sites, f, r, values)
 
-    def pull(self, weights: Array) -> Array:
+    def vjp(self, weights: Array) -> Array:
         """Return sum_j weights_ij d values_ij / dx_i, (m, p)."""
         sites, roots = self.sites, self.covariance.roots
-        points, columns = sites.slopes
-        # towards the points: 2 f' r from values, -4 f'' r_c r from slopes; along the columns: -2 f' from slopes
+        points, columns = sites.gradients
+        # towards the points: 2 f' r from values, -4 f'' r_c r from gradients; along the columns: -2 f' from gradients
         radial = 2 * weights[:, sites.values] * self.f[1]
         along = np.zeros_like(self.x)
-        slopes = weights[:, sites.slope_entries] * roots[columns]
-        if slopes.size:
-            radial -= 4 * self.f[2] * ((slopes * self.r) @ sites.by_point)
-            along -= 2 * (slopes * self.f[1][:, points]) @ sites.by_column
+        gradients = weights[:, sites.gradient_entries] * roots[columns]
+        if gradients.size:
+            radial -= 4 * self.f[2] * ((gradients * self.r) @ sites.by_point)
+            along -= 2 * (gradients * self.f[1][:, points]) @ sites.by_column
         if sites.bends.size:
-            bend_radial, bend_along = self._pull_bends(weights[:, sites.bend_entries])
+            bend_radial, bend_along = self._curvature_vjp(weights[:, sites.curvature_entries])
             radial += bend_radial
             along += bend_along
         pulled = roots**2 * (self.x * radial.sum(axis=1)[:, None] - radial @ sites.x) + roots * along
         trend = self.covariance.trend
-        return pulled if trend is None else pulled + trend.pull_sites(self.x, sites, weights)
+        return pulled if trend is None else pulled + trend.sites_vjp(self.x, sites, weights)
 
-    def _pull_bends(self, weights: Array) -> tuple[Array, Array]:
+    def _curvature_vjp(self, weights: Array) -> tuple[Array, Array]:
         """Return what curvatures add: 4 f'' d_ce r + 8 f''' r_c r_e r, and 4 f'' r_e along c and r_c along e."""
         (points, c, e), roots, width = self.sites.bends, self.covariance.roots, self.x.shape[1]
         weights = weights * roots[c] * roots[e]

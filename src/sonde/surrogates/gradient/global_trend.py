@@ -1,7 +1,7 @@
-"""An even bowl through values and slopes: where the bottom of the whole is, ripples aside.
+"""An even bowl through values and gradients: where the bottom of the whole is, ripples aside.
 
-y = c + a |x - m|^2 + ripples, the ripples independent of each other, with one variance for values and one for slopes,
-both inferred. Where ripples are steep only here and there, steep results count less: the slopes of a result follow
+y = c + a |x - m|^2 + ripples, the ripples independent of each other, with one variance for values and one for gradients,
+both inferred. Where ripples are steep only here and there, steep results count less: the gradients of a result follow
 Student's t with ``TAILS`` degrees of freedom, which is a weight for each result, inferred with the rest. Bottoms of
 basins have a level and a variance of their own: they lie much closer to a bowl than what is found on the hillsides, so
 a few of them tell where its bottom is. For a given a this is a linear regression on (1, x) with the prior
@@ -61,8 +61,8 @@ class Bowl:
 
 
 @dataclass(frozen=True)
-class Bowls:
-    """Bowls of several depths, and how sure it is that there is one at all."""
+class GlobalTrends:
+    """GlobalTrends of several depths, and how sure it is that there is one at all."""
 
     each: tuple[Bowl, ...]
     sure: float  # 1 - the odds of the flattest to the best
@@ -80,18 +80,18 @@ class Bowls:
         return np.asarray((drawn + nearer * (chosen.mean - drawn))[:-2])
 
 
-def fit_bowls(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_]) -> Bowls:
-    """Return the bowls through values y (n,), standardised, and slopes (n, p), NaN where there is none, at x (n, p).
+def fit_global_trends(x: Array, y: Array, gradients: Array, low: NDArray[np.bool_]) -> GlobalTrends:
+    """Return the bowls through values y (n,), standardised, and gradients (n, p), NaN where there is none, at x (n, p).
 
     Those that are ``low`` (n,) are bottoms of basins.
     """
     basins, others = np.flatnonzero(low)[-MOST:], np.flatnonzero(~low)
     kept = np.concatenate([basins, others[spread_out(x[others], ripples_of(x[basins]))]])
     x, y, low = x[kept], y[kept], low[kept]
-    slopes = np.where(low[:, None], np.nan, slopes[kept])  # a bottom has none, whatever the bowl
+    gradients = np.where(low[:, None], np.nan, gradients[kept])  # a bottom has none, whatever the bowl
     y = y - np.median(y)
-    warped = [_Warped.of(k, y, slopes) for k in WARPS if abs(k) * np.abs(y).max() < FURTHEST]
-    told = np.isfinite(slopes)
+    warped = [_Warped.of(k, y, gradients) for k in WARPS if abs(k) * np.abs(y).max() < FURTHEST]
+    told = np.isfinite(gradients)
     wide = x.shape[1] > MOST and bool(np.all(told.all(axis=1) == told.any(axis=1)))  # all columns know as much
     alike = x @ x.T if wide else None
     step = float(DEPTHS[1] - DEPTHS[0])
@@ -107,7 +107,7 @@ def fit_bowls(x: Array, y: Array, slopes: Array, low: NDArray[np.bool_]) -> Bowl
         finer = [warped[best].fit(x, alike, low, depth, step) for depth in depths]
         found, centre = _likely(found + finer), float(depths[int(np.argmax([bowl.score for bowl in finer]))])
     odds = np.exp(min(0.0, scores[0, 0] - scores.max()))
-    return Bowls(tuple(found), 1.0 - float(odds))
+    return GlobalTrends(tuple(found), 1.0 - float(odds))
 
 
 def _likely(bowls: list[Bowl]) -> list[Bowl]:
@@ -118,22 +118,22 @@ def _likely(bowls: list[Bowl]) -> list[Bowl]:
 
 @dataclass(frozen=True)
 class _Warped:
-    """Values as z = exp(k y) / k, centred, and slopes of z, both in deviations of z."""
+    """Values as z = exp(k y) / k, centred, and gradients of z, both in deviations of z."""
 
     k: float
     z: Array  # (n,)
-    slopes: Array  # (n, p)
+    gradients: Array  # (n, p)
     steepness: Array  # dz/dy, (n,)
     zero: float  # where z = 0 was
 
     @classmethod
-    def of(cls, k: float, y: Array, slopes: Array) -> _Warped:
-        """Return values y and slopes of y at a warp."""
+    def of(cls, k: float, y: Array, gradients: Array) -> _Warped:
+        """Return values y and gradients of y at a warp."""
         z = np.exp(k * y) / k if k else y
         deviation = float(z.std()) or 1.0
         steepness = np.exp(k * y) / deviation
         zero = -float(z.mean()) / deviation
-        return cls(k, z / deviation + zero, steepness[:, None] * slopes, steepness, zero)
+        return cls(k, z / deviation + zero, steepness[:, None] * gradients, steepness, zero)
 
     def steepness_at(self, z: Array) -> Array:
         """Return dz/dy, at most and at least what there is of it."""
@@ -145,9 +145,9 @@ class _Warped:
         z - a x.x = c - 2 a x.m and dz/dx - 2 a x = -2 a m are linear in (m, c).
         """
         n, p = x.shape
-        a, told = 10.0**depth / p, np.isfinite(self.slopes)
+        a, told = 10.0**depth / p, np.isfinite(self.gradients)
         even, sizes = a * np.sum(x * x, axis=1), told.sum(axis=1)
-        left = np.where(told, self.slopes - 2 * a * x, 0.0)
+        left = np.where(told, self.gradients - 2 * a * x, 0.0)
         squares, size = np.sum(left * left, axis=1), int(sizes.sum())
         equations = np.column_stack([-2 * a * x, np.ones(n), low])
         prior = np.append(np.full(p, REACH**-2.0), [1e-2, 1e-2])

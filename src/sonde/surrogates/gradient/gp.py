@@ -1,4 +1,4 @@
-"""The Gaussian process given values, slopes and curvatures (Ament & Gomes 2022, appendix D)."""
+"""The Gaussian process given values, gradients and curvatures (Ament & Gomes 2022, appendix D)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from sonde.surrogates.exact.gp import ExactPosterior
-from sonde.surrogates.gradient.covariance import SiteCross, SlopeCovariance, ValueCross
-from sonde.surrogates.gradient.observations import Sites
+from sonde.surrogates.gradient.covariance import GradientCovariance, GradientCross, ValueCross
+from sonde.surrogates.gradient.observations import ObservationLayout
 from sonde.surrogates.linear_algebra import factorise
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class SlopePosterior(ExactPosterior):
+class GradientPosterior(ExactPosterior):
     """The belief after what was seen at ``sites``, and values at further points x."""
 
-    covariance: SlopeCovariance
-    sites: Sites
+    covariance: GradientCovariance
+    sites: ObservationLayout
 
     @classmethod
-    def after(cls, covariance: SlopeCovariance, sites: Sites, y: Array, noise: Array) -> SlopePosterior:
+    def after(
+        cls, covariance: GradientCovariance, sites: ObservationLayout, y: Array, noise: Array
+    ) -> GradientPosterior:
         """Return the belief after observations y (N,) with noise variances (N,), the inferred ones included."""
         matrix = covariance.between(sites, sites)
         matrix[np.diag_indices(len(matrix))] += noise
@@ -40,12 +42,12 @@ class SlopePosterior(ExactPosterior):
         """Return the covariances of values at x (m, p) with what was seen, (m, N)."""
         return _Both(self.covariance.toward(x, self.sites), self.covariance.cross(x, self.x))
 
-    def slopes(self, x: Array) -> tuple[Array, Array]:
+    def gradients(self, x: Array) -> tuple[Array, Array]:
         """Return the belief about the gradients at x (m, p): means (m, p) and covariances (m, p, p)."""
         m, p = x.shape
         everywhere = np.stack([np.repeat(np.arange(m), p), np.tile(np.arange(p), m)])
-        asked, entries = Sites(x, everywhere), slice(m, None)
-        seen = [self.sites, Sites(self.x)]
+        asked, entries = ObservationLayout(x, everywhere), slice(m, None)
+        seen = [self.sites, ObservationLayout(self.x)]
         cross = np.concatenate([self.covariance.between(asked, each)[entries] for each in seen], axis=1)
         whitened = (cross @ self.inverse.T).reshape(m, p, -1)
         prior = self.covariance.between(asked, asked)[entries, entries].reshape(m, p, m, p)
@@ -57,13 +59,13 @@ class SlopePosterior(ExactPosterior):
 class _Both:
     """Covariances with sites and, after them, with values at further points."""
 
-    sites: SiteCross
+    sites: GradientCross
     points: ValueCross
 
     @property
     def values(self) -> Array:
         return np.concatenate([self.sites.values, self.points.values], axis=1)
 
-    def pull(self, weights: Array) -> Array:
+    def vjp(self, weights: Array) -> Array:
         count = self.sites.values.shape[1]
-        return self.sites.pull(weights[:, :count]) + self.points.pull(weights[:, count:])
+        return self.sites.vjp(weights[:, :count]) + self.points.vjp(weights[:, count:])

@@ -1,9 +1,9 @@
-"""The log marginal likelihood of values and slopes, and its gradient in closed form.
+"""The log marginal likelihood of values and gradients, and its gradient in closed form.
 
 As ``evidence``: with a = K^-1 y and W = a a^T - K^-1, d log p / d theta = 1/2 sum_ij W_ij dK_ij / d theta. Of a
-lengthscale l_m depend the squared distances, ds / d log l_m = -2 r_m^2, and the units of the slopes in column m:
+lengthscale l_m depend the squared distances, ds / d log l_m = -2 r_m^2, and the units of the gradients in column m:
 
-    1/2 sum W dK = sum over pairs of points of T (-2 r_m^2) / 2  -  sum over slopes in column m of U
+    1/2 sum W dK = sum over pairs of points of T (-2 r_m^2) / 2  -  sum over gradients in column m of U
 
 with T what the pairs' entries change with s, and U the entries themselves, times W. One factorisation, one inverse, and
 some dozen passes over the entries.
@@ -21,43 +21,45 @@ from scipy.linalg import lapack
 
 from sonde.surrogates.exact.covariance import CONSTANT
 from sonde.surrogates.exact.marginal_likelihood import LOG_2PI
-from sonde.surrogates.gradient.covariance import SlopeCovariance
-from sonde.surrogates.gradient.observations import Sites
+from sonde.surrogates.gradient.covariance import GradientCovariance
+from sonde.surrogates.gradient.observations import ObservationLayout
 from sonde.surrogates.gradient.trends import TRENDS
 from sonde.surrogates.linear_algebra import factorise
 
 Array = NDArray[np.float64]
 
 
-def noise_of(covariance: SlopeCovariance, sites: Sites, told: Array, power: Array) -> Array:
-    """Return the noise variances (N,): inferred ones of values and slopes, and told ones (n,) of values.
+def noise_of(covariance: GradientCovariance, sites: ObservationLayout, told: Array, power: Array) -> Array:
+    """Return the noise variances (N,): inferred ones of values and gradients, and told ones (n,) of values.
 
-    That of slopes is a share of their mean squares ``power`` (p,), that of curvatures a share of what the process has.
+    That of gradients is a share of their mean squares ``power`` (p,), that of curvatures a share of what the process has.
     """
-    share = covariance.slope_noise
+    share = covariance.gradient_noise
     _, c, e = sites.bends
     bent = covariance.curvature_variances[c, e]
-    return np.concatenate([covariance.noise + told, share * power[sites.slopes[1]], share * bent])
+    return np.concatenate([covariance.noise + told, share * power[sites.gradients[1]], share * bent])
 
 
-def log_evidence(covariance: SlopeCovariance, sites: Sites, y: Array, told: Array, power: Array) -> tuple[float, Array]:
-    """Return log p(y) of values and slopes y (n + K,) and its gradient in theta."""
+def log_evidence(
+    covariance: GradientCovariance, sites: ObservationLayout, y: Array, told: Array, power: Array
+) -> tuple[float, Array]:
+    """Return log p(y) of values and gradients y (n + K,) and its gradient in theta."""
     return Evidence(sites, y, told, power)(covariance)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """log p(y) of values and slopes y (n + K,) at sites, with told noise (n,), as a function of the covariance.
+    """log p(y) of values and gradients y (n + K,) at sites, with told noise (n,), as a function of the covariance.
 
     What does not depend on theta is kept from call to call.
     """
 
-    sites: Sites
+    sites: ObservationLayout
     y: Array
     told: Array
     power: Array
 
-    def __call__(self, covariance: SlopeCovariance) -> tuple[float, Array]:
+    def __call__(self, covariance: GradientCovariance) -> tuple[float, Array]:
         """Return it and its gradient in theta."""
         sites, y = self.sites, self.y
         entries, n = _Entries(covariance, sites, self._places), len(self.sites.x)
@@ -84,7 +86,7 @@ class Evidence:
         gradient[size + 1] = 0.5 * covariance.noise * float(own[:n].sum())
         gradient[-1] = 0.5 * float(noise[n:] @ own[n:])
         if covariance.hidden and len(noise) > n:
-            more, slope = _hidden_evidence(covariance, sites.x[np.unique(sites.slopes[0])], float(noise[n]))
+            more, slope = _hidden_evidence(covariance, sites.x[np.unique(sites.gradients[0])], float(noise[n]))
             value, gradient = value + more, gradient + slope
         return float(value), gradient
 
@@ -96,7 +98,7 @@ class Evidence:
     def _trends(self) -> dict[tuple[str, float], Array]:
         return {}
 
-    def _trend(self, covariance: SlopeCovariance) -> Array:
+    def _trend(self, covariance: GradientCovariance) -> Array:
         """Return the trend's covariances, which are proportional to its variance."""
         shape = covariance.shape, covariance.rho
         if shape not in self._trends:
@@ -112,12 +114,12 @@ def _inverse(factor: Array) -> Array:
     return np.asarray(whole)
 
 
-def _hidden_evidence(covariance: SlopeCovariance, x: Array, noise: float) -> tuple[float, Array]:
-    """Return what slopes of zero along the hidden axes add: -1/2 log |2 pi (K_c + noise)| for each."""
+def _hidden_evidence(covariance: GradientCovariance, x: Array, noise: float) -> tuple[float, Array]:
+    """Return what gradients of zero along the hidden axes add: -1/2 log |2 pi (K_c + noise)| for each."""
     size, n = covariance.size, len(x)
     square = float(covariance.roots[0]) ** 2
     _, first, second = covariance.isotropic(x, x, 2)
-    trend = np.zeros((n, n)) if covariance.trend is None else covariance.trend.hidden_slopes(x)
+    trend = np.zeros((n, n)) if covariance.trend is None else covariance.trend.hidden_gradients(x)
     process = -2 * first * square
     factor = factorise(process + trend + noise * np.eye(n))
     inverse = _inverse(factor)
@@ -135,27 +137,27 @@ def _hidden_evidence(covariance: SlopeCovariance, x: Array, noise: float) -> tup
 
 
 class _Places(NamedTuple):
-    """What slopes have to do with each other, whatever the lengthscales."""
+    """What gradients have to do with each other, whatever the lengthscales."""
 
     toward: Array  # differences of all (value, slope) in the column of the slope, (n, K)
     pairs: NDArray[np.intp]  # where the points of all (slope, slope) stand in a matrix of pairs of points, (K, K)
-    same: Array  # 1 where two slopes are of one column, (K, K)
+    same: Array  # 1 where two gradients are of one column, (K, K)
 
     @classmethod
-    def of(cls, sites: Sites) -> _Places:
+    def of(cls, sites: ObservationLayout) -> _Places:
         """Return them."""
-        points, columns = sites.slopes
+        points, columns = sites.gradients
         toward = sites.x[:, columns] - sites.x[points, columns]
         return cls(toward, points[:, None] * len(sites.x) + points, (columns[:, None] == columns).astype(float))
 
 
 class _Entries:
-    """The covariance matrix of values and slopes without a trend, and the parts of it that its gradient needs."""
+    """The covariance matrix of values and gradients without a trend, and the parts of it that its gradient needs."""
 
-    def __init__(self, covariance: SlopeCovariance, sites: Sites, places: _Places) -> None:
+    def __init__(self, covariance: GradientCovariance, sites: ObservationLayout, places: _Places) -> None:
         self.sites = sites
         self.z = sites.x * covariance.roots
-        points, columns = sites.slopes
+        points, columns = sites.gradients
         n, squares = len(sites.x), covariance.roots[columns] ** 2
         self.f = covariance.isotropic(sites.x, sites.x, 3)
         self.first, self.second, self.third = (f.take(places.pairs) for f in self.f[1:])
@@ -174,13 +176,13 @@ class _Entries:
 
     def lengthscales(self, weights: Array) -> Array:
         """Return 1/2 sum W dK / d log l for every column, (p,)."""
-        n, points = len(self.sites.x), self.sites.slopes[0]
-        mixed, slopes = weights[:n, n:], weights[n:, n:]
+        n, points = len(self.sites.x), self.sites.gradients[0]
+        mixed, gradients = weights[:n, n:], weights[n:, n:]
         units = 2 * np.einsum("ik,ik->k", mixed, self.mixed)
-        units += 2 * np.einsum("ck,ck->c", slopes, self.bent) + np.einsum("ck,ck->c", slopes, self.flat)
+        units += 2 * np.einsum("ck,ck->c", gradients, self.bent) + np.einsum("ck,ck->c", gradients, self.flat)
         change = weights[:n, :n] * self.f[1]
         change -= 4 * ((mixed * self.f[2][:, points] * self.toward) @ self.sites.by_point)
-        inner = slopes * (-2 * self.second * self.same - 4 * self.third * self.product)
+        inner = gradients * (-2 * self.second * self.same - 4 * self.third * self.product)
         change += self.sites.by_point.T @ inner @ self.sites.by_point
         z = self.z
         spread = (change.sum(axis=0) + change.sum(axis=1)) @ (z * z) - 2 * np.sum(z * (change @ z), axis=0)

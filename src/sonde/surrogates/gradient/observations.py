@@ -1,6 +1,6 @@
-"""What was seen of a function, and where: its values, some of its slopes, some of its curvatures.
+"""What was seen of a function, and where: its values, some of its gradients, some of its curvatures.
 
-A vector of observations holds the values of all points, then the slopes, then the curvatures. Any slope may be missing:
+A vector of observations holds the values of all points, then the gradients, then the curvatures. Any slope may be missing:
 a slope is a pair (point, column), a curvature a triple.
 """
 
@@ -39,21 +39,25 @@ def one_hot(index: Index, size: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Sites:
-    """Points x (n, p), slopes (2, K): point and column of each; curvatures (3, H): point and two columns of each."""
+class ObservationLayout:
+    """Points x (n, p), gradients (2, K): point and column of each; curvatures (3, H): point and two columns of each."""
 
     x: Array
-    slopes: Index = field(default_factory=lambda: _none(2))
+    gradients: Index = field(default_factory=lambda: _none(2))
     bends: Index = field(default_factory=lambda: _none(3))
 
     def __len__(self) -> int:
-        return len(self.x) + self.slopes.shape[1] + self.bends.shape[1]
+        return len(self.x) + self.gradients.shape[1] + self.bends.shape[1]
 
     @cached_property
     def orders(self) -> tuple[Seen, Seen, Seen]:
         """The observations by order."""
         values = Seen(np.arange(len(self.x)), ())
-        return values, Seen(self.slopes[0], (self.slopes[1],)), Seen(self.bends[0], (self.bends[1], self.bends[2]))
+        return (
+            values,
+            Seen(self.gradients[0], (self.gradients[1],)),
+            Seen(self.bends[0], (self.bends[1], self.bends[2])),
+        )
 
     @property
     def highest(self) -> int:
@@ -66,14 +70,14 @@ class Sites:
         return slice(0, len(self.x))
 
     @property
-    def slope_entries(self) -> slice:
-        """Where the slopes stand."""
-        return slice(len(self.x), len(self.x) + self.slopes.shape[1])
+    def gradient_entries(self) -> slice:
+        """Where the gradients stand."""
+        return slice(len(self.x), len(self.x) + self.gradients.shape[1])
 
     @property
-    def bend_entries(self) -> slice:
+    def curvature_entries(self) -> slice:
         """Where the curvatures stand."""
-        return slice(len(self.x) + self.slopes.shape[1], len(self))
+        return slice(len(self.x) + self.gradients.shape[1], len(self))
 
     @property
     def points(self) -> Index:
@@ -83,9 +87,9 @@ class Sites:
     @cached_property
     def by_point(self) -> Array:
         """(K, n): which slope is of which point, to sum by."""
-        return one_hot(self.slopes[0], len(self.x))
+        return one_hot(self.gradients[0], len(self.x))
 
     @cached_property
     def by_column(self) -> Array:
         """(K, p): which slope is of which column, to sum by."""
-        return one_hot(self.slopes[1], self.x.shape[1])
+        return one_hot(self.gradients[1], self.x.shape[1])

@@ -1,7 +1,7 @@
-"""Products of the covariance of values and slopes with vectors, without the matrix, O(n^2 p) in place of O(n^2 p^2).
+"""Products of the covariance of values and gradients with vectors, without the matrix, O(n^2 p) in place of O(n^2 p^2).
 
-In scaled coordinates z = x / lengthscales, r = z_i - w_j, with weights a_j on values and b_j (p,) on slopes (Ament &
-Gomes 2022, section 3.2, summed over the columns of ``slopes``):
+In scaled coordinates z = x / lengthscales, r = z_i - w_j, with weights a_j on values and b_j (p,) on gradients (Ament &
+Gomes 2022, section 3.2, summed over the columns of ``gradients``):
 
     values_i = sum_j  f a_j - 2 f' r.b_j
     slopes_i = sum_j (2 f' a_j - 4 f'' r.b_j) r - 2 f' b_j
@@ -19,21 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.surrogates.exact.covariance import CONSTANT
-from sonde.surrogates.gradient.covariance import SlopeCovariance
+from sonde.surrogates.gradient.covariance import GradientCovariance
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Products:
-    """Covariances of values and slopes at x (m, p) with those at y (n, p)."""
+    """Covariances of values and gradients at x (m, p) with those at y (n, p)."""
 
-    covariance: SlopeCovariance
+    covariance: GradientCovariance
     x: Array
     y: Array
 
     def __call__(self, a: Array, b: Array) -> tuple[Array, Array]:
-        """Return values (m,) and slopes (m, p) for weights a (n,) on values and b (n, p) on slopes."""
+        """Return values (m,) and gradients (m, p) for weights a (n,) on values and b (n, p) on gradients."""
         roots = self.covariance.roots
         z, w, b_scaled = self.x * roots, self.y * roots, b * roots
         value, first, second = self._profile
@@ -41,11 +41,11 @@ class Products:
         values = value @ a + CONSTANT * a.sum() - np.einsum("ij,ij->i", first, along)
         radial = first * a
         radial -= np.multiply(second, along, out=along)
-        slopes = roots * (z * radial.sum(axis=1)[:, None] - radial @ w - first @ b_scaled)
+        gradients = roots * (z * radial.sum(axis=1)[:, None] - radial @ w - first @ b_scaled)
         if self.covariance.trend is None:
-            return values, slopes
+            return values, gradients
         more, steeper = self.covariance.trend.product(self.x, self.y, a, b)
-        return values + more, slopes + steeper
+        return values + more, gradients + steeper
 
     @cached_property
     def _profile(self) -> tuple[Array, Array, Array]:

@@ -1,4 +1,4 @@
-"""Means with Gaussian priors, as covariances of values, slopes and curvatures: what the objective is like at large.
+"""Means with Gaussian priors, as covariances of values, gradients and curvatures: what the objective is like at large.
 
 ========  ==========================================================================================================
 quadratic b (x.y / rho + 1)^2: any quadratic, the kernel "Q" of Ament & Gomes (2022), section 4.3
@@ -6,7 +6,7 @@ bowl      b (x.y / rho + x.x y.y / rho^2): an even bowl around any centre. It ha
           quadratic has p^2 / 2, as a quasi-Newton method that starts from a multiple of the identity
 ========  ==========================================================================================================
 
-Each is ``cross``, ``pull`` and ``diagonal`` of values, and ``between`` and ``pull_sites`` of what is seen at sites.
+Each is ``cross``, ``vjp`` and ``diagonal`` of values, and ``between`` and ``sites_vjp`` of what is seen at sites.
 Symbols: those of ``covariance`` and ``sites``.
 """
 
@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.surrogates.gradient.observations import Seen, Sites, one_hot
+from sonde.surrogates.gradient.observations import ObservationLayout, Seen, one_hot
 
 Array = NDArray[np.float64]
 
@@ -35,24 +35,24 @@ class Trend(Protocol):
         """Return k of all pairs of x (..., m, p) and y (..., n, p)."""
         ...
 
-    def pull(self, x: Array, y: Array, weights: Array) -> Array:
+    def vjp(self, x: Array, y: Array, weights: Array) -> Array:
         """Return sum_j weights_ij dk(x_i, y_j) / dx_i, (..., m, p)."""
         ...
 
-    def between(self, a: Sites, b: Sites) -> Array:
+    def between(self, a: ObservationLayout, b: ObservationLayout) -> Array:
         """Return the covariances of what is seen at two sets of sites, (N_a, N_b)."""
         ...
 
-    def pull_sites(self, x: Array, sites: Sites, weights: Array) -> Array:
+    def sites_vjp(self, x: Array, sites: ObservationLayout, weights: Array) -> Array:
         """Return sum_j weights_ij dk / dx_i, (m, p), of values at x (m, p) with what is seen at sites."""
         ...
 
-    def hidden_slopes(self, x: Array) -> Array:
-        """Return the covariance (n, n) of slopes along an axis on which all of x (n, p) are zero."""
+    def hidden_gradients(self, x: Array) -> Array:
+        """Return the covariance (n, n) of gradients along an axis on which all of x (n, p) are zero."""
         ...
 
     def product(self, x: Array, y: Array, a: Array, b: Array) -> tuple[Array, Array]:
-        """Return values (m,) and slopes (m, p) at x for weights a (n,) on values and b (n, p) on slopes at y."""
+        """Return values (m,) and gradients (m, p) at x for weights a (n,) on values and b (n, p) on gradients at y."""
         ...
 
 
@@ -72,29 +72,29 @@ class Quadratic:
         """Return k of all pairs."""
         return np.asarray(self.b * self._u(x, y) ** 2)
 
-    def pull(self, x: Array, y: Array, weights: Array) -> Array:
-        """Return the slopes in x."""
+    def vjp(self, x: Array, y: Array, weights: Array) -> Array:
+        """Return the gradients in x."""
         return np.asarray((2 * self.b / self.rho) * ((weights * self._u(x, y)) @ y))
 
-    def between(self, a: Sites, b: Sites) -> Array:
+    def between(self, a: ObservationLayout, b: ObservationLayout) -> Array:
         """Return covariances order by order."""
         return np.block([[self._block(a.x, b.x, left, right) for right in b.orders] for left in a.orders])
 
-    def pull_sites(self, x: Array, sites: Sites, weights: Array) -> Array:
-        """Return the slopes in x."""
-        b, rho, (points, columns) = self.b, self.rho, sites.slopes
-        pulled = self.pull(x, sites.x, weights[:, sites.values])
-        slopes = weights[:, sites.slope_entries]
-        if slopes.size:
-            pulled += (2 * b / rho**2) * ((slopes * x[:, columns]) @ sites.by_point) @ sites.x
-            pulled += (2 * b / rho) * (slopes * self._u(x, sites.x)[:, points]) @ sites.by_column
+    def sites_vjp(self, x: Array, sites: ObservationLayout, weights: Array) -> Array:
+        """Return the gradients in x."""
+        b, rho, (points, columns) = self.b, self.rho, sites.gradients
+        pulled = self.vjp(x, sites.x, weights[:, sites.values])
+        gradients = weights[:, sites.gradient_entries]
+        if gradients.size:
+            pulled += (2 * b / rho**2) * ((gradients * x[:, columns]) @ sites.by_point) @ sites.x
+            pulled += (2 * b / rho) * (gradients * self._u(x, sites.x)[:, points]) @ sites.by_column
         if sites.bends.size:
             _, c, e = sites.bends
-            bends = (2 * b / rho**2) * weights[:, sites.bend_entries]
+            bends = (2 * b / rho**2) * weights[:, sites.curvature_entries]
             pulled += (bends * x[:, e]) @ one_hot(c, x.shape[1]) + (bends * x[:, c]) @ one_hot(e, x.shape[1])
         return pulled
 
-    def hidden_slopes(self, x: Array) -> Array:
+    def hidden_gradients(self, x: Array) -> Array:
         """Return d k / d(x.y)."""
         return (2 * self.b / self.rho) * self._u(x, x)
 
@@ -148,19 +148,19 @@ class Bowl:
         """Return k of all pairs."""
         return np.asarray(self.b * self._features(x) @ self._features(y).swapaxes(-1, -2))
 
-    def pull(self, x: Array, y: Array, weights: Array) -> Array:
-        """Return the slopes in x."""
-        return self._pull(x, weights @ self._features(y))
+    def vjp(self, x: Array, y: Array, weights: Array) -> Array:
+        """Return the gradients in x."""
+        return self._vjp(x, weights @ self._features(y))
 
-    def between(self, a: Sites, b: Sites) -> Array:
+    def between(self, a: ObservationLayout, b: ObservationLayout) -> Array:
         """Return b times the products of features and of their derivatives."""
         return np.asarray(self.b * self._seen(a) @ self._seen(b).T)
 
-    def pull_sites(self, x: Array, sites: Sites, weights: Array) -> Array:
-        """Return the slopes in x."""
-        return self._pull(x, weights @ self._seen(sites))
+    def sites_vjp(self, x: Array, sites: ObservationLayout, weights: Array) -> Array:
+        """Return the gradients in x."""
+        return self._vjp(x, weights @ self._seen(sites))
 
-    def hidden_slopes(self, x: Array) -> Array:
+    def hidden_gradients(self, x: Array) -> Array:
         """Return d k / d(x.y), which is the linear part's."""
         return np.full((len(x), len(x)), self.b / self.rho)
 
@@ -168,22 +168,22 @@ class Bowl:
         """Return products of features with the sum of what they are weighted by."""
         linear, square = a @ y + b.sum(axis=0), float(np.sum(y * y, axis=1) @ a) + 2 * float(np.vdot(y, b))
         weights = np.append(linear / np.sqrt(self.rho), square / self.rho)
-        return self.b * self._features(x) @ weights, self._pull(x, np.broadcast_to(weights, (len(x), len(weights))))
+        return self.b * self._features(x) @ weights, self._vjp(x, np.broadcast_to(weights, (len(x), len(weights))))
 
     def _features(self, x: Array) -> Array:
         return np.concatenate([x / np.sqrt(self.rho), np.sum(x * x, axis=-1, keepdims=True) / self.rho], axis=-1)
 
-    def _pull(self, x: Array, weights: Array) -> Array:
+    def _vjp(self, x: Array, weights: Array) -> Array:
         linear, square = weights[..., :-1], weights[..., -1:]
         return np.asarray(self.b * (linear / np.sqrt(self.rho) + (2 / self.rho) * square * x))
 
-    def _seen(self, sites: Sites) -> Array:
+    def _seen(self, sites: ObservationLayout) -> Array:
         """Return the features of values and the derivatives of features of the rest, (N, p + 1)."""
-        points, columns = sites.slopes
+        points, columns = sites.gradients
         _, c, e = sites.bends
-        slopes = np.column_stack([sites.by_column / np.sqrt(self.rho), (2 / self.rho) * sites.x[points, columns]])
+        gradients = np.column_stack([sites.by_column / np.sqrt(self.rho), (2 / self.rho) * sites.x[points, columns]])
         bends = np.column_stack([np.zeros((len(c), sites.x.shape[1])), (2 / self.rho) * (c == e)])
-        return np.concatenate([self._features(sites.x), slopes, bends])
+        return np.concatenate([self._features(sites.x), gradients, bends])
 
 
 TRENDS: dict[str, Callable[[float, float], Trend]] = {"quadratic": Quadratic, "bowl": Bowl}
