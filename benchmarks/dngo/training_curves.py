@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from benchmarks.latency.timing import clock
 from benchmarks.machine import describe_machine
 from sonde.acquisition.closed import log_expected_improvement
+from sonde.strategies.dngo import BEST
 from sonde.strategies.threads import one_thread
 from sonde.surrogates.basis.adaptive import AdaptiveBasis, Recipe, Trained, trainer
 from sonde.surrogates.basis.data import Table
@@ -168,7 +169,7 @@ def main() -> None:
         draw(curves, table, FIGURE if options.out == RESULTS else options.out / FIGURE.name)
     refits = []
     for n in sorted(options.rows):
-        refits.append(whole(n, Recipe(options.networks, device=options.device)))
+        refits.append(whole(n, Recipe(options.networks, device=options.device, optimizer=BEST[options.device])))
         write(options.out / f"dngo_training_whole{suffix}.csv", refits)
 
 

@@ -102,7 +102,7 @@ def main() -> None:
     use_one_core(options.core)
     sizes = SHORT if options.short else SIZES
     kind = ("_categories" if options.categories else "") + (
-        f"_failures{options.failures:g}" if options.failures else ""
+        f"_failures{round(100 * options.failures)}" if options.failures else ""
     )
     name = f"latency_growth{kind}{'_short' if options.short else ''}{options.suffix}"
     rows = warm(sizes, options.failures, options.categories)
