@@ -1,16 +1,16 @@
-"""Functions drawn from the prior that the model holds, and their maxima.
+"""Functions drawn from the prior of the model, and their maxima.
 
 f(x) = c + sqrt(s / M) sum_m (a_m cos w_m.x + b_m sin w_m.x), with c, a, b standard normal: random Fourier features. The
 spectrum of Matern-5/2 is a multivariate Student t with 5 degrees of freedom, so w = z sqrt(5 / chi^2_5) / lengthscale.
 With M = 4096 pairs the covariance of the draws differs from the model's by about 0.01 of its variance (``mismatch``
-measures it), and unlike an exact draw, which exists only where it has been asked for, the function has gradients: its
-maximum can be looked for. The model's prior holds a constant of variance 1, which is c; else zero mean, as in the
-paper.
+measures it). Unlike an exact draw, which exists only at the points where it was sampled, such a function has gradients,
+so its maximum can be searched for. The prior of the model has a constant mean of variance 1, which is c, and otherwise
+mean zero, as in the paper.
 
-The paper does not say which hyperparameters. Here: one lengthscale, a quarter of the cube's diagonal, variance 1, no
+The paper does not give its hyperparameters. Here: one length scale, a quarter of the cube's diagonal, variance 1, no
 noise (the model has 1e-6, for its numerics).
 
-Symbols: d dimensions, M pairs, m points.
+Symbols: d parameters, M pairs of features, m points.
 """
 
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ def draw(task: int) -> Draw:
 
 
 def maximum(function: Draw) -> float:
-    """Return the maximum, as found by ascents from many starts."""
+    """Return the maximum, as found by gradient ascent from many starts."""
     points = sobol(0, CANDIDATES, DIMENSION, seed=1)
     values = np.concatenate([function(points[i : i + 256]) for i in range(0, len(points), 256)])
     starts = points[choose_starts(values, STARTS, np.random.default_rng(0))]

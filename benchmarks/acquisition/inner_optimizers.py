@@ -1,15 +1,15 @@
-"""Figure 2 and table 2: what it is worth to maximise an acquisition by gradients, at equal run time.
+"""Figure 2 and table 2: gain from maximizing an acquisition function by gradients, at equal run time.
 
     python -m benchmarks.acquisition.inner_optimizers --full --jobs 16 --minutes 9
     python -m benchmarks.acquisition.inner_optimizers --full --draw
 
-Functions of 8 variables drawn from the prior that the model holds; pools of 8 points, from 8 random observations to
-256; 16 tasks; each acquisition with each of four inner optimizers, and a control (``searches``). Without ``--full``,
-4 tasks of 96 evaluations and half the time: minutes on one core.
+The objectives are 16 functions of 8 variables drawn from the prior of the model. A run goes from 8 random observations
+to 256, in batches ("pools") of 8 points. Each acquisition function runs with each of four inner optimizers and a
+control (``searches``). Without ``--full`` there are 4 tasks of 96 evaluations and half the time: minutes on one core.
 
-A choice takes about 0.3 s here (q-ES 0.6 s) where the paper's takes 20 s: random search gets 2^12 pools, not 2^15, and
-the others what they do in its time. Rows are added as trials end, task after task, q-ES last; run it again and it goes
-on. ``--draw`` makes tables and picture of what there is, on any machine.
+A suggestion takes about 0.3 s here (q-ES 0.6 s), 20 s in the paper: random search gets 2^12 batches instead of 2^15,
+and the others get the same time. Rows are appended as runs finish, task after task, q-ES last. Start it again to
+continue. ``--draw`` makes tables and picture of the finished runs, on any machine.
 """
 
 import argparse
@@ -30,7 +30,7 @@ ACQUISITIONS, OPTIMIZERS = ("ei", "ucb", "pi", "sr", "es"), ("random", "direct",
 
 
 class Files(NamedTuple):
-    """Where results are."""
+    """Paths of the results."""
 
     tasks: Path
     budgets: Path
@@ -38,14 +38,14 @@ class Files(NamedTuple):
 
 
 class Size(NamedTuple):
-    """How much to run; q-ES gets an eighth of the pools of random search."""
+    """How much to run; q-ES gets an eighth of the batches of random search."""
 
     tasks: int
     evaluations: int
     pools: int
 
     def pools_of(self, acquisition: str) -> int:
-        """Return the pools of random search."""
+        """Return the number of batches of random search."""
         return self.pools // 8 if acquisition == "es" else self.pools
 
 
@@ -53,7 +53,7 @@ FULL, SHORT = Size(16, 256, 4096), Size(4, 96, 2048)
 
 
 def prepare(job: int | str, size: Size) -> list[dict[str, Any]]:
-    """Find a task's maximum, or set an acquisition's budgets: rows of one of the first two files."""
+    """Return the maximum of a task, or the budgets of an acquisition function: rows of the first two files."""
     from benchmarks.acquisition.draws import draw, maximum, mismatch
     from benchmarks.acquisition.trials import budgets
 
@@ -67,16 +67,16 @@ def prepare(job: int | str, size: Size) -> list[dict[str, Any]]:
 
 
 def attempt(job: tuple[str, str, int, int, int]) -> dict[str, Any]:
-    """Run one trial: a row of the third file."""
-    from benchmarks.acquisition.trials import Trial, run
+    """Return the result of one run: a row of the third file."""
+    from benchmarks.acquisition.trials import Run, execute
     from benchmarks.records import numbers
 
-    trial, found = run(Trial(*job))
-    return {**trial._asdict(), "best": numbers(found.best, 9), "seconds": numbers(found.seconds, 3)}
+    run, found = execute(Run(*job))
+    return {**run._asdict(), "best": numbers(found.best, 9), "seconds": numbers(found.seconds, 3)}
 
 
 def finished(function: Callable[[Any], Any], jobs: Sequence[Any], workers: int, end: float) -> Iterator[Any]:
-    """Yield results as they come, from so many processes with a core each, until the end of the time."""
+    """Yield results as they come, from ``workers`` processes with one core each, until the time ``end``."""
     if workers == 1:
         yield from (function(job) for job in jobs if time.monotonic() < end)
         return
@@ -98,7 +98,7 @@ def _pin(cores: Any) -> None:
 
 
 def measure(files: Files, size: Size, acquisitions: Sequence[str], workers: int, end: float) -> None:
-    """Run whatever is not in the files yet."""
+    """Run everything that is not in the files yet."""
     from benchmarks.records import append, read
 
     there: set[int | str] = {int(row["task"]) for row in read(files.tasks)}
@@ -119,7 +119,7 @@ def measure(files: Files, size: Size, acquisitions: Sequence[str], workers: int,
         for kind in OPTIMIZERS
         if (name == "es") == late and (name, kind, task) not in done and (name, kind) in budgets
     ]
-    print(f"{files.trials}: {len(done)} trials done, {len(order)} to do", flush=True)
+    print(f"{files.trials}: {len(done)} runs done, {len(order)} to do", flush=True)
     started = time.monotonic()
     for count, row in enumerate(finished(attempt, order, workers, end), 1):
         append(files.trials, row)
@@ -133,7 +133,9 @@ def _budgets(path: Path, size: Size, acquisitions: Sequence[str]) -> dict[tuple[
     found = {(row["acquisition"], row["optimizer"]): int(row["budget"]) for row in read(path)}
     for name in acquisitions:
         if found.get((name, "random"), size.pools_of(name)) != size.pools_of(name):
-            sys.exit(f"{path} has budgets for other pools: ask for as many (--pools), or write elsewhere (--out)")
+            sys.exit(
+                f"{path} has budgets for another number of batches: use the same --pools, or another folder (--out)"
+            )
     return found
 
 
@@ -159,12 +161,12 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="the size of the paper")
     parser.add_argument("--jobs", type=int, default=1, help="processes, with a core each")
-    parser.add_argument("--minutes", type=float, default=1e6, help="stop after these; what has ended is kept")
+    parser.add_argument("--minutes", type=float, default=1e6, help="stop after these; finished runs are kept")
     parser.add_argument("--tasks", type=int, help="how many functions")
-    parser.add_argument("--pools", type=int, help="of random search, which sets the time of a choice")
+    parser.add_argument("--pools", type=int, help="batches of random search, which set the time of a suggestion")
     parser.add_argument("--acquisitions", type=lambda text: text.split(","), default=list(ACQUISITIONS), metavar="A,B")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
-    parser.add_argument("--draw", action="store_true", help="tables and picture of the results there are")
+    parser.add_argument("--draw", action="store_true", help="make tables and picture of the finished runs")
     return parser.parse_args()
 
 

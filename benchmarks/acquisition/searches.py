@@ -1,15 +1,16 @@
-"""Ways to maximise an acquisition over pools, each with a budget in a unit of its own.
+"""Inner optimizers of an acquisition function over batches of points, each with a budget in its own unit.
 
-random: uniform pools. direct: evaluations of one pool each (more: SciPy ends its round). bfgs ("GD"): calls on fixed
-base samples. adam ("SGD"): steps with 64 fresh base samples each. The last two climb from 32 starts (q-ES, which costs
-many times what the others do: 8) sampled in proportion to the acquisition; the best end, on the fixed samples, is the
-choice. The paper's "GD" is L-BFGS-B, start by start; ours keeps dense inverse Hessians and moves all starts in step.
+random: uniform batches. direct: evaluations of one batch each (or more: SciPy completes its iteration). bfgs ("GD"):
+calls on fixed base samples. adam ("SGD"): steps with 64 new base samples each. The last two start from 32 batches
+(q-ES, which costs many times more: 8), sampled in proportion to the acquisition value. The best end, on the fixed
+samples, is selected. The paper's "GD" is L-BFGS-B, one start after the other; ours keeps dense inverse Hessians and
+moves all starts together.
 
-The paper does not say how it samples starts. Later in a run q-EI and q-PI of uniform pools are zero to the last, with
-zero gradient, and no ascent begins. So half of the candidates are uniform pools and half are points around the best
-ones seen. ``nearby``, a control that the paper does not have, searches the same mixture without gradients.
+The paper does not say how it samples starts. Later in a run q-EI and q-PI are zero with zero gradient at all uniform
+batches, so no ascent can start. Therefore half of the candidates are uniform batches and half are points around the
+best observations. ``nearby``, a control that the paper does not have, searches the same mixture without gradients.
 
-Symbols: q points to a pool, d dimensions, B pools; a pool is (q, d), or flat (q d,) where an optimizer wants a vector.
+Symbols: q points of a batch, d parameters, B batches; a batch is (q, d), or flat (q d,) for an optimizer of vectors.
 """
 
 from collections.abc import Callable
@@ -22,11 +23,11 @@ from sonde.acquisition.entropy import Entropy
 from sonde.acquisition.montecarlo import MonteCarlo
 from sonde.optimizers import adam, bfgs, choose_starts, direct
 
-POOL = 8  # q
+BATCH = 8  # q
 FRESH = 64  # base samples of a step of Adam
 TOLERANCE = 1e-9  # gain of a step of BFGS that counts: late in a run all of q-EI is 1e-3
-BLOCK = 64  # pools at a time: what fits in the cache
-LOW, HIGH = np.zeros(POOL * DIMENSION), np.ones(POOL * DIMENSION)
+BLOCK = 64  # batches at a time: they fit in the cache
+LOW, HIGH = np.zeros(BATCH * DIMENSION), np.ones(BATCH * DIMENSION)
 
 Acquisition = MonteCarlo | Entropy
 Search = Callable[[Acquisition, np.ndarray, int, np.random.Generator], np.ndarray]
@@ -39,21 +40,21 @@ def around(best: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray
 
 
 def by_random(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the best of ``budget`` uniform pools."""
-    pools = rng.random((budget, POOL, DIMENSION))
-    return pools[np.argmax(_values(acquisition, pools))]
+    """Return the best of ``budget`` uniform batches."""
+    batches = rng.random((budget, BATCH, DIMENSION))
+    return batches[np.argmax(_values(acquisition, batches))]
 
 
 def by_nearby(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the best of ``budget`` pools, half of them uniform and half around the best points."""
-    pools = _mixture(best, budget, rng)
-    return pools[np.argmax(_values(acquisition, pools))]
+    """Return the best of ``budget`` batches, half of them uniform and half around the best points."""
+    batches = _mixture(best, budget, rng)
+    return batches[np.argmax(_values(acquisition, batches))]
 
 
 def by_direct(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the best pool of about ``budget`` evaluations of dividing rectangles."""
-    found = direct(lambda flat: acquisition.values(flat.reshape(-1, POOL, DIMENSION)), LOW, HIGH, evaluations=budget)
-    return found.reshape(POOL, DIMENSION)
+    """Return the best batch of about ``budget`` evaluations of dividing rectangles."""
+    found = direct(lambda flat: acquisition.values(flat.reshape(-1, BATCH, DIMENSION)), LOW, HIGH, evaluations=budget)
+    return found.reshape(BATCH, DIMENSION)
 
 
 def by_bfgs(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.random.Generator) -> np.ndarray:
@@ -62,7 +63,7 @@ def by_bfgs(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.ran
     ends, values = bfgs(
         lambda flat: _gradients(acquisition, flat), starts, LOW, HIGH, calls=budget, tolerance=TOLERANCE
     )
-    return ends[np.argmax(values)].reshape(POOL, DIMENSION)
+    return ends[np.argmax(values)].reshape(BATCH, DIMENSION)
 
 
 def by_adam(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.random.Generator) -> np.ndarray:
@@ -70,8 +71,8 @@ def by_adam(acquisition: Acquisition, best: np.ndarray, budget: int, rng: np.ran
     small = replace(acquisition, samples=FRESH) if isinstance(acquisition, MonteCarlo) else acquisition
     starts = _starts(acquisition, best, rng)
     ends = adam(lambda step, flat: _gradients(small.fresh(step), flat), starts, LOW, HIGH, steps=budget)
-    pools = ends.reshape(-1, POOL, DIMENSION)
-    return pools[np.argmax(acquisition.values(pools))]
+    batches = ends.reshape(-1, BATCH, DIMENSION)
+    return batches[np.argmax(acquisition.values(batches))]
 
 
 SEARCHES: dict[str, Search] = {
@@ -88,23 +89,23 @@ def _starts(acquisition: Acquisition, best: np.ndarray, rng: np.random.Generator
     plain = isinstance(acquisition, MonteCarlo)
     count, candidates = (32, 256) if plain else (8, 64)
     positive = plain and not acquisition.utility.signed
-    pools = _mixture(best, candidates, rng)
-    values = _values(acquisition, pools)
+    batches = _mixture(best, candidates, rng)
+    values = _values(acquisition, batches)
     with np.errstate(divide="ignore"):
         scores = np.log(np.maximum(values, 0.0)) if positive else values
-    return pools[choose_starts(scores, count, rng, log=positive)].reshape(-1, POOL * DIMENSION)
+    return batches[choose_starts(scores, count, rng, log=positive)].reshape(-1, BATCH * DIMENSION)
 
 
 def _mixture(best: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    pools = rng.random((count, POOL, DIMENSION))
-    pools[::2] = around(best, POOL * len(pools[::2]), rng).reshape(-1, POOL, DIMENSION)
-    return pools
+    batches = rng.random((count, BATCH, DIMENSION))
+    batches[::2] = around(best, BATCH * len(batches[::2]), rng).reshape(-1, BATCH, DIMENSION)
+    return batches
 
 
-def _values(acquisition: Acquisition, pools: np.ndarray) -> np.ndarray:
-    return np.concatenate([acquisition.values(pools[i : i + BLOCK]) for i in range(0, len(pools), BLOCK)])
+def _values(acquisition: Acquisition, batches: np.ndarray) -> np.ndarray:
+    return np.concatenate([acquisition.values(batches[i : i + BLOCK]) for i in range(0, len(batches), BLOCK)])
 
 
 def _gradients(acquisition: Acquisition, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    values, gradients = acquisition.gradients(flat.reshape(-1, POOL, DIMENSION))
+    values, gradients = acquisition.gradients(flat.reshape(-1, BATCH, DIMENSION))
     return values, gradients.reshape(flat.shape)

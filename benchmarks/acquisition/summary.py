@@ -1,7 +1,7 @@
-"""Tables and picture of the trials there are: regret over evaluations, and seconds per choice beside the paper's.
+"""Tables and picture of the finished runs: regret over evaluations, and seconds per suggestion next to the paper's.
 
-Regret is the task's maximum less the best value so far. Its logarithm (base 10) is averaged over tasks, with standard
-errors; within an acquisition, over the tasks that all optimizers have ended.
+Simple regret is the maximum of the task minus the best value so far. Its logarithm (base 10) is averaged over tasks,
+with standard errors. For each acquisition function only tasks count that all optimizers have finished.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.acquisition.inner_optimizers import ACQUISITIONS, OPTIMIZERS, Files
-from benchmarks.acquisition.searches import POOL
+from benchmarks.acquisition.searches import BATCH
 from benchmarks.acquisition.trials import NAMES
 from benchmarks.records import machine, read, table
 
@@ -25,8 +25,8 @@ LABELS = {
 }
 COLOURS = {"random": "#999999", "direct": "#b8963e", "bfgs": "#2c8a4b", "adam": "#d6348f", "nearby": "#555555"}
 SHADES = {"ei": "#3b6ea5", "ucb": "#c4603c", "pi": "#5a9367", "sr": "#8a6bb1", "es": "#4f9da6"}
-FREE, CLIMBING = ("random", "direct"), ("bfgs", "adam")
-LEAST = 1e-8  # regret below this is as good as none
+WITHOUT_GRADIENTS, WITH_GRADIENTS = ("random", "direct"), ("bfgs", "adam")
+LEAST = 1e-8  # smaller regrets count as this
 PAPER = {  # table 2: mean and standard deviation of seconds
     "random": {"ei": (23.9, 2.3), "ucb": (17.8, 1.6), "pi": (20.1, 1.9), "sr": (20.4, 1.9)},
     "direct": {"ei": (19.8, 1.5), "ucb": (21.5, 1.9), "pi": (21.0, 1.7), "sr": (20.2, 1.5)},
@@ -35,20 +35,20 @@ PAPER = {  # table 2: mean and standard deviation of seconds
     "nearby": {},
 }
 
-Curves = dict[str, dict[str, np.ndarray]]  # acquisition -> optimizer -> log10 regret (tasks, choices + 1)
+Curves = dict[str, dict[str, np.ndarray]]  # acquisition -> optimizer -> log10 regret (tasks, suggestions + 1)
 
 
 def summarise(files: Files, ending: str) -> None:
     """Print and write both tables and the verdict, and draw figure 2."""
     rows = read(files.trials)
     if not rows:
-        raise SystemExit(f"{files.trials} has no trials yet: run without --draw first")
+        raise SystemExit(f"{files.trials} has no runs yet: run without --draw first")
     measured_on, folder = machine(files.trials), files.trials.parent
     regrets = curves(rows, {int(row["task"]): float(row["maximum"]) for row in read(files.tasks)})
-    note = "seconds of a core per choice of a pool; the paper's, of about 20 s, in brackets"
+    note = "seconds of a core per suggested batch; the paper's, of about 20 s, in brackets"
     table(folder / f"acquisition_table2{ending}.csv", f"Table 2: {note}", times(rows), measured_on)
     if not regrets:
-        raise SystemExit("no acquisition has a task that all optimizers have ended")
+        raise SystemExit("no acquisition function has a task that all optimizers have finished")
     title = "Figure 2: log10 regret at the end, mean over tasks and standard error"
     table(folder / f"acquisition_optimizers{ending}.csv", title, ends(regrets), measured_on)
     print("\nExpected: both gradient methods end below random search and DIRECT.")
@@ -57,7 +57,7 @@ def summarise(files: Files, ending: str) -> None:
 
 
 def curves(rows: list[dict[str, str]], maxima: Mapping[int, float]) -> Curves:
-    """Return the regrets of tasks that all optimizers have ended."""
+    """Return the regrets of tasks that all optimizers have finished."""
     best = {(row["acquisition"], row["optimizer"], int(row["task"])): _cells(row["best"]) for row in rows}
     tops = {
         task: max(top, *(each[-1] for (*_, other), each in best.items() if other == task))
@@ -90,7 +90,7 @@ def times(rows: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def ends(regrets: Curves) -> list[dict[str, str]]:
-    """Return the log10 regret that each pair ends at."""
+    """Return the final log10 regret of each acquisition function and optimizer."""
     lines = []
     for name, of in regrets.items():
         line = {"acquisition": NAMES[name], "tasks": str(len(of["random"])), "at the start": _mean(of["random"][:, 0])}
@@ -99,19 +99,19 @@ def ends(regrets: Curves) -> list[dict[str, str]]:
 
 
 def verdict(name: str, of: Mapping[str, np.ndarray]) -> str:
-    """Say whether both gradient methods end below both others, by how much at least, and how the control did."""
+    """Return whether both gradient methods end below both others, the smallest margin, and that of the control."""
     final = {kind: values[:, -1] for kind, values in of.items()}
-    pairs = [(climbing, free) for climbing in CLIMBING for free in FREE]
+    pairs = [(gradient, other) for gradient in WITH_GRADIENTS for other in WITHOUT_GRADIENTS]
     failing = [pair for pair in pairs if not final[pair[0]].mean() < final[pair[1]].mean()]
     closest = max(pairs, key=lambda pair: (final[pair[0]] - final[pair[1]]).mean())
     lines = [f"{NAMES[name]}: {'DOES NOT HOLD' if failing else 'holds'}"]
-    for a, b in [*(failing or [closest]), *((climbing, "nearby") for climbing in CLIMBING)]:
-        lines.append(f"    {LABELS[a]} less {LABELS[b]}: {_mean(final[a] - final[b])}, paired over tasks")
+    for a, b in [*(failing or [closest]), *((gradient, "nearby") for gradient in WITH_GRADIENTS)]:
+        lines.append(f"    {LABELS[a]} minus {LABELS[b]}: {_mean(final[a] - final[b])}, paired over tasks")
     return "\n".join(lines)
 
 
 def draw(regrets: Curves, path: Path) -> None:
-    """Draw each acquisition with its best optimizer, then the optimizers of each acquisition."""
+    """Draw each acquisition function with its best optimizer, then all optimizers of each."""
     from benchmarks.first_order.plots import panels, save
 
     figure, axes = panels(2, 3, (12, 7))
@@ -141,7 +141,7 @@ def draw(regrets: Curves, path: Path) -> None:
 
 def _line(axis: Any, values: np.ndarray, label: str, colour: str, style: str = "-") -> None:
     mean, error = values.mean(axis=0), _error(values)
-    evaluations = POOL * np.arange(1, len(mean) + 1)
+    evaluations = BATCH * np.arange(1, len(mean) + 1)
     if style == "-":
         axis.fill_between(evaluations, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
     axis.plot(evaluations, mean, style, color=colour, linewidth=1.7, label=label)

@@ -1,8 +1,8 @@
-"""Figure 1: what two points evaluated together are worth, over (x1, x2), and the ways up that gradients find.
+"""Figure 1: acquisition values of a batch of two points (x1, x2), and the paths of two gradient methods on them.
 
-Top left, the belief about a function of one variable after three observations. The other panels, each acquisition's
-surface at q = 2, with the paths of BFGS on fixed base samples ("GD") and of Adam with 64 fresh ones at every step
-("SGD") from one start. A pool has no order, so each surface is its own mirror image in the diagonal. Half a minute.
+Top left: the posterior of a function of one variable after three observations. Other panels: each acquisition function
+at q = 2, with the paths of BFGS on fixed base samples ("GD") and of Adam with 64 new ones at every step ("SGD") from
+one start. A batch has no order, so each surface is symmetric about the diagonal. It takes half a minute.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from sonde.surrogates.features import Features
 
 PICTURE = Path(__file__).parents[2] / "docs" / "figures" / "acquisition-surfaces.png"
 FEATURES = Features((0,))
-SEEN = np.array([[0.1], [0.47], [0.9]]), np.array([-0.4, 0.5, -0.1])
+OBSERVATIONS = np.array([[0.1], [0.47], [0.9]]), np.array([-0.4, 0.5, -0.1])
 THETA = np.log([0.17, 0.6, 1e-6])  # lengthscale, variance, noise
 START = np.array([[0.2, 0.56]])
 STEPS, RATE = 160, 0.02
@@ -47,14 +47,14 @@ class Panel(NamedTuple):
     reached: dict[str, float]
 
 
-def belief() -> ExactPosterior:
-    """Return the belief after three observations."""
-    return ExactPosterior.of(Covariance(FEATURES.groups, THETA), FEATURES(SEEN[0]), SEEN[1])
+def posterior_after_three() -> ExactPosterior:
+    """Return the posterior after three observations."""
+    return ExactPosterior.of(Covariance(FEATURES.groups, THETA), FEATURES(OBSERVATIONS[0]), OBSERVATIONS[1])
 
 
 def surfaces(posterior: ExactPosterior) -> Iterator[tuple[str, Surface, int]]:
-    """Yield each acquisition, with as many cells to a side as it can afford."""
-    nothing, best = np.empty((0, 1)), float(SEEN[1].max())
+    """Yield each acquisition function and the number of grid cells per side, smaller where it is expensive."""
+    nothing, best = np.empty((0, 1)), float(OBSERVATIONS[1].max())
     for name in ("ei", "pi", "ucb", "sr"):
         yield name, MonteCarlo(UTILITIES[name], posterior, FEATURES, best, nothing, 2, samples=1024), 129
     representers = np.linspace(0, 1, 33)[:, None]
@@ -66,19 +66,21 @@ def panel(acquisition: Surface, cells: int) -> Panel:
     """Return the surface and the ascents on it."""
     grid = np.linspace(0, 1, cells)
     lower = np.tril_indices(cells)
-    pools = np.stack([grid[lower[0]], grid[lower[1]]], axis=1)
+    batches = np.stack([grid[lower[0]], grid[lower[1]]], axis=1)
     values = np.zeros((cells, cells))
-    values[lower] = np.concatenate([acquisition.values(pools[i : i + 64, :, None]) for i in range(0, len(pools), 64)])
-    values += np.tril(values, -1).T  # a pool has no order
-    best = pools[np.argsort(-values[lower])[:8]]
+    values[lower] = np.concatenate(
+        [acquisition.values(batches[i : i + 64, :, None]) for i in range(0, len(batches), 64)]
+    )
+    values += np.tril(values, -1).T  # a batch has no order
+    best = batches[np.argsort(-values[lower])[:8]]
     tops, heights = bfgs(_gradients(acquisition), best, np.zeros(2), np.ones(2))
-    ascents = {"GD": climb(acquisition), "SGD": wander(acquisition)}
+    ascents = {"GD": bfgs_path(acquisition), "SGD": adam_path(acquisition)}
     reached = {name: float(acquisition.values(path[-1:, :, None])[0]) for name, path in ascents.items()}
     return Panel(grid, values, tops[np.argmax(heights)], float(heights.max()), ascents, reached)
 
 
-def climb(acquisition: Surface) -> np.ndarray:
-    """Return the path of BFGS: the points that it tried and that were the highest so far, so that it went there."""
+def bfgs_path(acquisition: Surface) -> np.ndarray:
+    """Return the path of BFGS: the points that it evaluated and that improved on all before them."""
     path, heights = [], [-np.inf]
 
     def function(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -92,7 +94,7 @@ def climb(acquisition: Surface) -> np.ndarray:
     return np.array(path)
 
 
-def wander(acquisition: Surface) -> np.ndarray:
+def adam_path(acquisition: Surface) -> np.ndarray:
     """Return the path of Adam: the points at which it asked for a gradient, and its end."""
     small, path = replace(acquisition, samples=64), []
 
@@ -113,7 +115,7 @@ def _gradients(acquisition: Surface) -> Any:
 
 
 def rows(drawn: dict[str, Panel]) -> list[dict[str, Any]]:
-    """Return where the ascents ended beside the maximum."""
+    """Return where the ascents ended, next to the maximum."""
     return [
         {
             "acquisition": NAMES[name],
@@ -133,10 +135,10 @@ def _shown(point: np.ndarray) -> str:
 
 
 def draw(posterior: ExactPosterior, drawn: dict[str, Panel]) -> None:
-    """Draw the belief and the five surfaces."""
+    """Draw the posterior and the five surfaces."""
     figure, axes = panels(2, 3, (10.5, 7))
     flat = axes.ravel()
-    _draw_belief(flat[0], posterior)
+    _draw_posterior(flat[0], posterior)
     for axis, (name, each) in zip(flat[1:], drawn.items(), strict=True):
         _draw_surface(axis, NAMES[name], each)
     figure.legend(*flat[1].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=9, frameon=False)
@@ -144,7 +146,7 @@ def draw(posterior: ExactPosterior, drawn: dict[str, Panel]) -> None:
     save(figure, PICTURE)
 
 
-def _draw_belief(axis: Any, posterior: ExactPosterior) -> None:
+def _draw_posterior(axis: Any, posterior: ExactPosterior) -> None:
     x = np.linspace(0, 1, 400)
     at = FEATURES(x[:, None])
     marginals = posterior.marginals(at)
@@ -156,9 +158,11 @@ def _draw_belief(axis: Any, posterior: ExactPosterior) -> None:
     axis.fill_between(x, mean - deviation, mean + deviation, color=BLUE, alpha=0.16, linewidth=0)
     axis.plot(x, paths.T, color=BLUE, alpha=0.35, linewidth=0.8)
     axis.plot(x, mean, color=BLUE, linewidth=2)
-    axis.plot(SEEN[0][:, 0], SEEN[1], "o", color=ORANGE, markersize=8, markeredgecolor="white", zorder=5)
+    axis.plot(
+        OBSERVATIONS[0][:, 0], OBSERVATIONS[1], "o", color=ORANGE, markersize=8, markeredgecolor="white", zorder=5
+    )
     axis.set(xlim=(0, 1), xlabel="$x$", ylabel="$f(x)$")
-    axis.set_title("belief after three observations", fontsize=11)
+    axis.set_title("posterior after three observations", fontsize=11)
 
 
 def _draw_surface(axis: Any, name: str, each: Panel) -> None:
@@ -186,7 +190,7 @@ def _draw_surface(axis: Any, name: str, each: Panel) -> None:
 
 def main() -> None:
     use_one_core()
-    posterior = belief()
+    posterior = posterior_after_three()
     drawn = {name: panel(acquisition, cells) for name, acquisition, cells in surfaces(posterior)}
     report("acquisition_surfaces", "Figure 1: where two ascents from one start end, q = 2", rows(drawn))
     draw(posterior, drawn)

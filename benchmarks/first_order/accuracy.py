@@ -1,8 +1,8 @@
-"""Figure 6: the largest relative error of structured products, beside plain automatic differentiation in float64.
+"""Figure 6: largest relative error of structured products against plain automatic differentiation in float64.
 
 The error of a product is max |a - b| / max |b| over its entries. float32 products are compared with float64 ones of
-the same points. Every kernel family over n and d; RBF at n = 1024 over d as in the paper; and points that are hard:
-far from the origin, nearly the same, far apart. ``--short`` takes a minute.
+the same points. Measured are every kernel family over n and d, RBF at n = 1024 over d as in the paper, and difficult
+points: far from the origin, nearly equal, far apart. ``--short`` takes a minute.
 """
 
 import sys
@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.first_order.data import points
 from benchmarks.first_order.plots import legend, lines, panels, save
-from benchmarks.first_order.problems import SCALED, families, hidden
+from benchmarks.first_order.problems import SCALED, families, without_structure
 from benchmarks.machine import use_one_core
 from benchmarks.report import report
 from sonde.kernels import RBF, GradientGram, HessianGram, Kernel, Matern52
@@ -35,7 +35,7 @@ def errors(gram: Any, kernel: Kernel, x: np.ndarray) -> tuple[float, float]:
 def _error(gram: Any, kernel: Kernel, x: np.ndarray) -> float:
     operator = gram(kernel, x)
     v = np.random.default_rng(1).normal(size=(len(x), operator.entries)).astype(x.dtype)
-    exact = np.asarray(gram(hidden(kernel), x.astype(float)).mv(v.astype(float)))
+    exact = np.asarray(gram(without_structure(kernel), x.astype(float)).mv(v.astype(float)))
     return float(np.max(np.abs(np.asarray(operator.mv(v)) - exact)) / np.max(np.abs(exact)))
 
 
@@ -69,7 +69,7 @@ def _row(name: str, matrix: str, found: dict[tuple[int, int], tuple[float, float
 
 
 def hard(short: bool) -> list[dict[str, Any]]:
-    """Return one row for each kind of hard points."""
+    """Return one row for each kind of difficult points."""
     n, d = (32, 4) if short else (128, 16)
     kernels = {"RBF": RBF(), "Matern-5/2": Matern52(), "neural network": SCALED["neural network"]}
     return [
@@ -93,7 +93,7 @@ def main() -> None:
     use_one_core()
     short = "--short" in sys.argv
     rows = over_sizes(short) + hard(short)
-    path = report("first_order_accuracy", "Largest relative error beside plain autodiff", rows)
+    path = report("first_order_accuracy", "Largest relative error against plain autodiff", rows)
     over_d = figure_6(short)
     report("first_order_accuracy_fig6", "Figure 6: RBF over d", over_d)
     draw(rows, over_d, path)
@@ -107,11 +107,11 @@ def draw(rows: list[dict[str, Any]], over_d: list[dict[str, Any]], path: Any) ->
     drawn = {kind: (ds, [row[kind] for row in over_d]) for kind in ("float64", "float32")}
     lines(left, drawn, title=f"RBF, n = {over_d[0]['n']} (figure 6)", x="d", y="relative error")
     legend(left)
-    places = range(len(rows))
+    positions = range(len(rows))
     for kind, colour in (("float64", "#3b6ea5"), ("float32", "#c4603c")):
-        right.plot([max(row[kind], 1e-17) for row in rows], places, "o", color=colour, markersize=4, label=kind)
+        right.plot([max(row[kind], 1e-17) for row in rows], positions, "o", color=colour, markersize=4, label=kind)
     right.axvline(TARGET, color="#999999", linestyle=":", label="target in float64")
-    right.set_yticks(places, [f"{row['kernel']}, {row['matrix']}" for row in rows], fontsize=7)
+    right.set_yticks(positions, [f"{row['kernel']}, {row['matrix']}" for row in rows], fontsize=7)
     right.set(xscale="log", xlabel="largest relative error")
     right.invert_yaxis()
     right.grid(alpha=0.25)

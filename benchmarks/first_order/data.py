@@ -1,4 +1,4 @@
-"""Points of the measurements of paper 002."""
+"""Points of the measurements."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Products on a GPU beside one bare matrix product there, in float64: n = d = 1024 to 8192.
+"""Products on a GPU against one bare matrix product, in float64: n = d = 1024 to 8192.
 
 Usage: ``python -m benchmarks.first_order.gpu FOLDER``; FOLDER gets ``first_order_gpu.csv``. Needs JAX, Equinox, Lineax
 and NumPy only. Rates count the matrix products alone, 2 n^2 d operations each: four where coefficients are recomputed,

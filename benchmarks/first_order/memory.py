@@ -1,4 +1,4 @@
-"""Peak memory of products over n at d = 32: with two bounds on pairwise arrays, and with coefficients kept.
+"""Peak memory of products over n at d = 32: with two limits on pairwise arrays, and with kept coefficients.
 
 Every case is a process of its own. ``--short`` takes half a minute.
 """

@@ -1,7 +1,7 @@
-"""One product in a process of its own: ``run`` starts it, ``python -m`` is the process, JSON is between them.
+"""One product measured in a separate process: ``run`` starts ``python -m`` of this file and reads JSON from it.
 
-Memory is the highest resident size during the product above what was held before it; kernels and points are made, and
-compilation is done, beforehand. What an operator keeps for its products counts.
+Memory is the peak resident size during the product, minus the resident size before it. Kernels and points are made and
+compiled beforehand. The coefficients that an operator keeps are counted.
 """
 
 import gc
@@ -33,7 +33,7 @@ def run(library: str, kernel: str, n: int, d: int, **options: Any) -> dict[str, 
 
 
 def sonde(kernel: str, x: np.ndarray, v: np.ndarray, keep: bool, memory: int) -> Callable[[], Callable[[], Any]]:
-    """Return what makes the operator and returns its product."""
+    """Return a function that makes the operator and returns its product as a function."""
     import jax
 
     from sonde.kernels import RBF, Matern52, Polynomial, ValueGradientGram
@@ -92,7 +92,7 @@ def measure(
 
 
 def forget_peak() -> None:
-    """Begin the peak anew."""
+    """Reset the peak."""
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")
 

@@ -1,8 +1,8 @@
-"""Figure 4: beside GPyTorch, in the same run, in float64, each in a process of its own with one thread.
+"""Figure 4: Sonde against GPyTorch, in float64, each in a separate process with one thread.
 
 GPyTorch has kernels of values and gradients for RBF, Matern-5/2 and polynomials, and forms the whole n (d + 1) square
-matrix; we multiply by ``ValueGradientGram``. At d = 16, n = 1024 GPyTorch takes a minute and 15 GB. ``--short`` takes a
-minute.
+matrix. Sonde multiplies by ``ValueGradientGram``. At d = 16, n = 1024 GPyTorch takes a minute and 15 GB. ``--short``
+takes a minute.
 """
 
 import sys

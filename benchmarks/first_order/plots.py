@@ -23,7 +23,7 @@ def panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, np.
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write the picture beside the table."""
+    """Write the picture next to the table."""
     figure.savefig(path.with_suffix(".png"), dpi=120)
     pyplot.close(figure)
 
@@ -31,7 +31,7 @@ def save(figure: Any, path: Path) -> None:
 def lines(
     axis: Axes, drawn: Mapping[str, Line], *, title: str, x: str, y: str, guides: Mapping[int, str] | None = None
 ) -> None:
-    """Draw lines over logarithmic axes, those to compare with dashed; ``guides`` gives a slope below a line."""
+    """Draw lines over logarithmic axes, references dashed; ``guides`` adds a line of the given slope under a line."""
     for (name, (sizes, values)), (marker, colour) in zip(drawn.items(), cycle(product("o^D", COLOURS))):
         dashed = name.startswith(("naive", "GPyTorch", "size of"))
         style = f"{marker}--" if dashed else f"{marker}-"
@@ -47,14 +47,14 @@ def lines(
 
 def legend(axis: Axes, *, outside: bool = False) -> None:
     """Name the lines, inside or to the right."""
-    place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)} if outside else {}
-    axis.legend(fontsize=7.5, frameon=False, **place)
+    position = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)} if outside else {}
+    axis.legend(fontsize=7.5, frameon=False, **position)
 
 
 def _guide(axis: Axes, sizes: Sequence[float], values: Sequence[float], power: int) -> None:
-    reach = np.array([sizes[0], sizes[-1]], dtype=float)
-    axis.plot(reach, 0.5 * values[-1] * (reach / sizes[-1]) ** power, ":", color=GREY, linewidth=1)
-    axis.annotate(f"$d^{{{power}}}$", (reach[1], 0.5 * values[-1]), fontsize=8, color="#555555", va="top")
+    ends = np.array([sizes[0], sizes[-1]], dtype=float)
+    axis.plot(ends, 0.5 * values[-1] * (ends / sizes[-1]) ** power, ":", color=GREY, linewidth=1)
+    axis.annotate(f"$d^{{{power}}}$", (ends[1], 0.5 * values[-1]), fontsize=8, color="#555555", va="top")
 
 
 def heat_map(

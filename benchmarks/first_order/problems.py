@@ -1,4 +1,4 @@
-"""Points, vectors and kernels of the measurements of paper 002."""
+"""Kernels of the measurements (Ament & Gomes 2022: tables and figures are those of this paper)."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -32,8 +32,8 @@ SCALED = {  # figures 2 and 3
 }
 
 
-def hidden(kernel: Kernel) -> Kernel:
-    """Return the kernel as a function nobody can look into: its derivatives go through plain autodiff."""
+def without_structure(kernel: Kernel) -> Kernel:
+    """Return the kernel as a function of unknown structure: its derivatives use plain automatic differentiation."""
     return Function(kernel, kernel.smoothness)
 
 
@@ -57,7 +57,7 @@ def families(d: int) -> dict[str, Kernel]:
         "sum": Matern52() + Polynomial(2) + NeuralNetwork(),
         "product": RationalQuadratic() * Polynomial(2),
         "power (chain rule)": NeuralNetwork() ** 3,
-        "vertical scaling": VerticalScaling(RBF(), tilt),
+        "vertical scaling": VerticalScaling(RBF(), output_scale),
         "diagonal warping (ARD)": ARD(RBF(), scales),
         "linear warping, rank 4": Linear(RBF(), low_rank),
         "warping by a network": Warp(RBF(), lambda x: jnp.tanh(network[1] @ jnp.tanh(network[0] @ x))),
@@ -67,6 +67,6 @@ def families(d: int) -> dict[str, Kernel]:
     }
 
 
-def tilt(x: Array) -> Array:
+def output_scale(x: Array) -> Array:
     """Return a smooth positive function of a point."""
     return jnp.exp(-0.1 * jnp.sum(x**2) + 0.3 * x[0])

@@ -1,6 +1,6 @@
 """Figures 2 and 3: seconds of one product with the matrices of gradients and Hessians, over d and n.
 
-Fast is Sonde's product by structure; naive forms the whole matrix by plain automatic differentiation and multiplies.
+"Fast" is the structured product; "naive" forms the whole matrix by plain automatic differentiation and multiplies.
 Both are compiled beforehand, in float64, on one core. ``--short`` takes a minute.
 """
 
@@ -14,7 +14,7 @@ from jax import Array
 
 from benchmarks.first_order.data import points
 from benchmarks.first_order.plots import heat_map, legend, lines, panels, save
-from benchmarks.first_order.problems import SCALED, hidden
+from benchmarks.first_order.problems import SCALED, without_structure
 from benchmarks.first_order.timing import seconds, slope
 from benchmarks.machine import use_one_core
 from benchmarks.report import report, write
@@ -49,7 +49,7 @@ def fast_hessians(kernel: Kernel) -> Callable[[Array, Array, Array], Array]:
 
 def naive_hessians(kernel: Kernel) -> Callable[[Array, Array, Array], Array]:
     """Return the product with the whole matrix of all fourth mixed derivatives."""
-    return lambda x, y, v: (HessianGram(hidden(kernel), x, y).as_matrix() @ v.reshape(-1)).reshape(v.shape)
+    return lambda x, y, v: (HessianGram(without_structure(kernel), x, y).as_matrix() @ v.reshape(-1)).reshape(v.shape)
 
 
 def entries(d: int, order: int) -> int:
@@ -181,7 +181,7 @@ def draw_lines(found: dict[tuple[str, str], tuple[Times, Times]], path: Any) -> 
 
 
 def draw_maps(grids: dict[str, tuple[Any, Any]], path: Any) -> None:
-    """Draw seconds over n and d: fast beside naive, one row a kernel."""
+    """Draw seconds over n and d: fast next to naive, one row per kernel."""
     figure, axes = panels(len(grids), 2, (9, 2.9 * len(grids)))
     for row, (name, both) in zip(axes, grids.items(), strict=True):
         ns, ds = axes_of(2 if "Hessian" in name else 1)

@@ -1,8 +1,8 @@
-"""Our target on one core: a product beside three bare matrix products of its size, n = d = 1024, in float64.
+"""The speed target on one core: a product against three bare matrix products of n = d = 1024, in float64.
 
-The kernel is the sum of Matern-5/2, quadratic and neural network. Three bare products are what any product needs: one
-for x.v, one for the term in v, one for the term in y. Measured in turn, so that noise hits all alike; ``--short`` takes
-half a minute.
+The kernel is the sum of Matern-5/2, quadratic and neural network. Every product needs at least three bare products:
+for x.v, for the term in v, and for the term in y. The measurements alternate, so that noise affects all equally.
+``--short`` takes half a minute.
 """
 
 import statistics
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def measure(rounds: int) -> dict[str, list[float]]:
-    """Return the times of each, taken in turn."""
+    """Return the times of each; the measurements alternate."""
     x, v, square = (jnp.asarray(points(SIZE, SIZE, seed)) for seed in range(3))
     kernel = Matern52() + Polynomial(2) + NeuralNetwork()
     three = jax.jit(lambda a, x, v: (x @ v.T, a @ x, a @ v))
@@ -77,9 +77,9 @@ def draw(times: dict[str, list[float]], path: Any) -> None:
     for box in boxes["boxes"]:
         box.set(facecolor=COLOURS[0], alpha=0.5)
     axis.set_yticks(range(1, len(times) + 1), list(times), fontsize=8)
-    for place, name in enumerate(times, start=1):
+    for position, name in enumerate(times, start=1):
         if name in TARGETS:
-            axis.plot([TARGETS[name]] * 2, [place - 0.4, place + 0.4], color=COLOURS[1], linewidth=2)
+            axis.plot([TARGETS[name]] * 2, [position - 0.4, position + 0.4], color=COLOURS[1], linewidth=2)
     axis.invert_yaxis()
     axis.set_xlim(left=0)
     axis.set_xlabel(f"seconds / seconds of three bare products (targets in red), n = d = {SIZE}")

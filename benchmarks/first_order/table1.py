@@ -1,7 +1,7 @@
 """Table 1: every kernel family of the paper, the path that Sonde takes, and how its time grows with d and n.
 
-The paper's table has three kernels, RBF, spectral mixture (SM) and neural network (NN); the others are those that its
-section 3.2 and figure 1 name. ``--short`` takes a minute.
+The paper's table has three kernels: RBF, spectral mixture (SM) and neural network (NN). The others are from its section
+3.2 and figure 1. ``--short`` takes a minute.
 """
 
 import sys

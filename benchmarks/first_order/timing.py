@@ -1,6 +1,6 @@
 """Seconds of a function of arrays, and how they grow. Needs JAX and NumPy only.
 
-Seconds are of the processor: on one core those of the clock, less what other processes took meanwhile.
+Seconds are processor time: on one core that is wall-clock time without the time of other processes.
 """
 
 import math
@@ -22,12 +22,12 @@ def seconds(function: Callable[[], Any], *, budget: float = 0.2, most: int = 25)
 
 
 def side_by_side(functions: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """Return each function's times, one call of each in turn, so that what disturbs the machine disturbs all."""
+    """Return each function's times, one call of each per round, so that disturbances of the machine affect all."""
     times: dict[str, list[float]] = {name: [] for name in functions}
-    for turn in range(rounds + 1):
+    for number in range(rounds + 1):
         for name, function in functions.items():
             taken = _one(function)
-            if turn:  # the first compiles
+            if number:  # the first round compiles
                 times[name].append(taken)
     return times
 

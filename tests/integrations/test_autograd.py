@@ -1,4 +1,4 @@
-"""``sonde.autograd``: what both libraries must do, then what is special about each."""
+"""``sonde.autograd``: what holds for both libraries, then what is particular to each."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ POINT = {"x": 0.5, "rate": 0.2, "n": 3, "on": True, "kind": "b", "extra": 0.25}
 
 
 def smooth(np_: Any) -> Any:
-    """A function of everything, with the discrete values in the places where only plain values will do."""
+    """Return a function of all parameters that uses the discrete ones where only plain Python values work."""
 
     def function(p: Mapping[str, Any]) -> Any:
         weight = {"a": 1.0, "b": 2.0}[p["kind"]] + sum(range(p["n"])) + {0.1: 1.0, 0.5: 2.0}[p.get("dropout", 0.1)]
         extra = np_.sin(3 * p["extra"]) * p["x"] if "extra" in p else 0.0
-        bend = (p["x"] - 1) ** 2 if p["on"] else np_.exp(p["x"])
-        return weight * bend + np_.log(p["rate"]) ** 2 * p["x"] + extra
+        square = (p["x"] - 1) ** 2 if p["on"] else np_.exp(p["x"])
+        return weight * square + np_.log(p["rate"]) ** 2 * p["x"] + extra
 
     return function
 
 
-def slopes(p: Mapping[str, Any]) -> dict[str, float]:
-    """The gradient of ``smooth`` by hand."""
+def gradient_of_smooth(p: Mapping[str, Any]) -> dict[str, float]:
+    """Return the gradient of ``smooth``, derived by hand."""
     weight = {"a": 1.0, "b": 2.0}[p["kind"]] + sum(range(p["n"])) + {0.1: 1.0, 0.5: 2.0}[p.get("dropout", 0.1)]
     log = math.log(p["rate"])
     found = {
@@ -77,7 +77,7 @@ def test_values_and_gradients(framework: str) -> None:
     evaluation = sonde.autograd(smooth(FRAMEWORKS[framework]), framework=framework)(POINT)
     assert type(evaluation.value) is float
     assert evaluation.value == pytest.approx(smooth(np)(POINT), rel=1e-14)
-    assert evaluation.gradient == pytest.approx(slopes(POINT), rel=1e-13)
+    assert evaluation.gradient == pytest.approx(gradient_of_smooth(POINT), rel=1e-13)
     assert evaluation.hessian is None
 
 
@@ -85,30 +85,31 @@ def test_every_trial_of_a_mixed_space_has_the_gradient_of_its_floats(framework: 
     study = study_of(sonde.autograd(smooth(FRAMEWORKS[framework]), framework=framework), 24)
     for trial in study.trials:
         assert trial.value == pytest.approx(smooth(np)(trial))
-        assert trial.gradient == pytest.approx(slopes(trial), rel=1e-12)
-    seen = {(trial["on"], trial["dropout"], trial["kind"], len(trial.gradient or {})) for trial in study.trials}
-    assert len(seen) == 8
+        assert trial.gradient == pytest.approx(gradient_of_smooth(trial), rel=1e-12)
+    combinations = {(trial["on"], trial["dropout"], trial["kind"], len(trial.gradient or {})) for trial in study.trials}
+    assert len(combinations) == 8
 
 
-def test_discrete_values_reach_the_function_as_they_are(framework: str) -> None:
-    seen: list[dict[str, type]] = []
+def test_discrete_values_reach_the_function_unchanged(framework: str) -> None:
+    received: list[dict[str, type]] = []
 
     def function(p: Mapping[str, Any]) -> Any:
-        seen.append({name: type(value) for name, value in p.items() if name not in ("x", "rate", "extra")})
+        received.append({name: type(value) for name, value in p.items() if name not in ("x", "rate", "extra")})
         assert list(p) == [name for name in SPACE.names if name in p]
         return p["x"] ** 2
 
     study_of(sonde.autograd(function, framework=framework), 6)
-    assert seen[0] == {"n": int, "on": bool, "dropout": float, "kind": str}
+    assert received[0] == {"n": int, "on": bool, "dropout": float, "kind": str}
 
 
 def test_hessians_are_right_and_symmetric(framework: str) -> None:
     evaluation = sonde.autograd(smooth(FRAMEWORKS[framework]), hessian=True, framework=framework)(POINT)
-    assert evaluation.gradient == pytest.approx(slopes(POINT), rel=1e-13)
+    assert evaluation.gradient == pytest.approx(gradient_of_smooth(POINT), rel=1e-13)
     hessian: Any = evaluation.hessian
     step = 1e-6
     for one in ("x", "rate", "extra"):
-        up, down = slopes({**POINT, one: POINT[one] + step}), slopes({**POINT, one: POINT[one] - step})  # type: ignore[operator]
+        up = gradient_of_smooth({**POINT, one: POINT[one] + step})  # type: ignore[operator]
+        down = gradient_of_smooth({**POINT, one: POINT[one] - step})  # type: ignore[operator]
         for other in ("x", "rate", "extra"):
             assert hessian[one][other] == pytest.approx((up[other] - down[other]) / (2 * step), rel=1e-6, abs=1e-6)
             assert hessian[one][other] == hessian[other][one]
@@ -131,7 +132,7 @@ def test_a_linear_function_has_no_curvature(framework: str) -> None:
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
-def test_scales_follow_the_chain_rule(framework: str, direction: str) -> None:
+def test_unit_cube_gradients_follow_the_chain_rule(framework: str, direction: str) -> None:
     function = smooth(np)
     study = sonde.Study(SPACE, seed=0, strategy="sobol", direction=direction)
     study.optimize(sonde.autograd(smooth(FRAMEWORKS[framework]), True, framework=framework), 8, progress=False)
@@ -148,13 +149,13 @@ def test_scales_follow_the_chain_rule(framework: str, direction: str) -> None:
         assert np.flatnonzero(~np.isnan(gradient)).tolist() == floats
         for column in floats:
             move = step * np.eye(len(names))[column]
-            slope = (at(unit + move) - at(unit - move)) / (2 * step)
-            bend = (at(unit + move) - 2 * at(unit) + at(unit - move)) / step**2
-            assert gradient[column] == pytest.approx(slope, rel=1e-5, abs=1e-5)
-            assert hessian[column, column] == pytest.approx(bend, rel=1e-3, abs=1e-2)
+            first = (at(unit + move) - at(unit - move)) / (2 * step)
+            second = (at(unit + move) - 2 * at(unit) + at(unit - move)) / step**2
+            assert gradient[column] == pytest.approx(first, rel=1e-5, abs=1e-5)
+            assert hessian[column, column] == pytest.approx(second, rel=1e-3, abs=1e-2)
 
 
-def test_worker_processes_find_the_same(framework: str) -> None:
+def test_worker_processes_return_the_same_derivatives(framework: str) -> None:
     numpy_like = "jax.numpy" if framework == "jax" else "torch"
 
     def function(p: Mapping[str, Any]) -> Any:  # a closure: a worker cannot import a test's module
@@ -171,7 +172,7 @@ def test_worker_processes_find_the_same(framework: str) -> None:
         assert trial.hessian == alone.hessian
 
 
-def test_it_travels_without_its_programs(framework: str) -> None:
+def test_pickles_leave_out_the_compiled_programs(framework: str) -> None:
     objective = sonde.autograd(smooth(FRAMEWORKS[framework]), framework=framework)
     before = cloudpickle.dumps(objective)
     expected = objective(POINT)
@@ -183,14 +184,14 @@ def test_it_travels_without_its_programs(framework: str) -> None:
 
 def test_it_is_a_decorator() -> None:
     @sonde.autograd
-    def bowl(p: Mapping[str, Any]) -> Any:
-        """Round."""
+    def square(p: Mapping[str, Any]) -> Any:
+        """Square."""
         return p["x"] ** 2
 
-    assert bowl({"x": 3.0}) == sonde.Evaluation(9.0, gradient={"x": 6.0})
-    assert bowl.__doc__ == "Round."
-    assert "bowl" in repr(bowl)
-    study_of(bowl, 4, workers=2)
+    assert square({"x": 3.0}) == sonde.Evaluation(9.0, gradient={"x": 6.0})
+    assert square.__doc__ == "Square."
+    assert "square" in repr(square)
+    study_of(square, 4, workers=2)
 
 
 def test_control_flow_on_values(framework: str) -> None:
@@ -209,7 +210,7 @@ def test_control_flow_on_values(framework: str) -> None:
         assert (down.value, down.gradient) == (-3.0, {"x": -2.0, "y": 1.5})
 
 
-def test_an_exception_is_the_functions_own(framework: str) -> None:
+def test_an_exception_of_the_function_is_raised_unchanged(framework: str) -> None:
     def broken(p: Mapping[str, Any]) -> Any:
         raise ZeroDivisionError("the mesh is empty")
 
@@ -228,18 +229,18 @@ def test_an_exception_is_the_functions_own(framework: str) -> None:
         lambda np_, x: x * 1j, lambda np_, x: {"value": x},
     ],
 )  # fmt: skip
-def test_what_is_no_number_is_refused(framework: str, result: Any) -> None:
+def test_a_result_that_is_not_a_real_number_is_refused(framework: str, result: Any) -> None:
     objective = sonde.autograd(lambda p: result(FRAMEWORKS[framework], p["x"]), framework=framework)
     with pytest.raises(EvaluationError, match=r"a function under sonde\.autograd must return .* got \w+"):
         objective(POINT)
 
 
-def test_a_shape_is_named(framework: str) -> None:
+def test_the_error_names_the_shape(framework: str) -> None:
     with pytest.raises(EvaluationError, match=r"of shape \(3,\)"):
         sonde.autograd(lambda p: p["x"] * FRAMEWORKS[framework].ones(3), framework=framework)({"x": 1.0})
 
 
-def test_a_value_that_is_not_finite_is_a_failure_and_a_slope_that_is_not_is_missing(framework: str) -> None:
+def test_an_infinite_value_is_a_failure_and_an_infinite_derivative_is_missing(framework: str) -> None:
     np_ = FRAMEWORKS[framework]
     study = sonde.Study(sonde.Space(x=sonde.Float(0, 1), y=sonde.Float(0, 1)))
     study.enqueue({"x": 0.0, "y": 0.5})
@@ -250,18 +251,18 @@ def test_a_value_that_is_not_finite_is_a_failure_and_a_slope_that_is_not_is_miss
     assert study.trials[1].gradient == {"y": 1.0}
 
 
-def test_without_floats_there_is_a_value_only(framework: str) -> None:
+def test_without_float_parameters_there_is_only_a_value(framework: str) -> None:
     for hessian in (False, True):
         objective = sonde.autograd(lambda p: p["n"] ** 2, hessian, framework=framework)
         assert objective({"n": 3, "on": True}) == sonde.Evaluation(9.0)
 
 
-def test_the_best_is_found_from_either_side() -> None:
+def test_minimize_and_maximize_find_the_optimum() -> None:
     space = sonde.Space(x=sonde.Float(-3, 5), y=sonde.Float(0.1, 10, log=True))
-    bowl = sonde.autograd(lambda p: (p["x"] - 1) ** 2 + jnp.log(p["y"]) ** 2)
-    hill = sonde.autograd(lambda p: -((p["x"] - 1) ** 2) - jnp.log(p["y"]) ** 2)
-    low = sonde.minimize(bowl, space, 20, seed=0, progress=False)
-    high = sonde.maximize(hill, space, 20, seed=0, progress=False)
+    loss = sonde.autograd(lambda p: (p["x"] - 1) ** 2 + jnp.log(p["y"]) ** 2)
+    gain = sonde.autograd(lambda p: -((p["x"] - 1) ** 2) - jnp.log(p["y"]) ** 2)
+    low = sonde.minimize(loss, space, 20, seed=0, progress=False)
+    high = sonde.maximize(gain, space, 20, seed=0, progress=False)
     assert low.best_value < 0.1
     assert high.best_value > -0.1
 
@@ -282,7 +283,7 @@ def test_wrong_options(arguments: Any, options: Any, message: str) -> None:
 # JAX
 
 
-def test_the_configuration_of_jax_is_the_users() -> None:
+def test_the_configuration_of_jax_does_not_change() -> None:
     precisions = []
     before = jax.config.jax_enable_x64  # type: ignore[attr-defined]
 
@@ -296,14 +297,14 @@ def test_the_configuration_of_jax_is_the_users() -> None:
     assert jnp.asarray(1.0).dtype == (np.float64 if before else np.float32)
 
 
-def test_single_precision_data_stay_single_and_everything_is_reported_in_double() -> None:
+def test_float32_data_stay_float32_and_results_are_float64() -> None:
     with jax.enable_x64(False):
         data = jnp.arange(3.0)
     evaluation = sonde.autograd(lambda p: jnp.sum(data * p["x"]))({"x": 0.5})
     assert evaluation == sonde.Evaluation(1.5, gradient={"x": 3.0})
 
 
-def test_a_program_is_compiled_once_for_each_set_of_discrete_values() -> None:
+def test_a_program_is_compiled_once_for_each_combination_of_discrete_values() -> None:
     calls = []
 
     def function(p: Mapping[str, Any]) -> Any:
@@ -317,20 +318,20 @@ def test_a_program_is_compiled_once_for_each_set_of_discrete_values() -> None:
     assert len(calls) == 7  # 1 and True are two
 
 
-def test_only_so_many_programs_are_kept() -> None:
+def test_the_cache_of_programs_is_bounded() -> None:
     objective = sonde.autograd(lambda p: p["x"] * p["n"])
     for number in [*range(by_jax.MAX_PROGRAMS + 3), 0]:
         assert objective({"x": 2.0, "n": number}).gradient == {"x": number}
     assert len(objective._derive._programs) == by_jax.MAX_PROGRAMS  # type: ignore[union-attr]
 
 
-def test_a_choice_that_cannot_be_packed_is_run_as_it_is() -> None:
+def test_a_value_that_cannot_be_pickled_runs_uncompiled() -> None:
     lock = threading.Lock()
     objective = sonde.autograd(lambda p: p["x"] ** 2 if p["lock"] is lock else 0.0)
     assert objective({"x": 3.0, "lock": lock}).gradient == {"x": 6.0}
 
 
-def test_a_number_that_leaves_jax_is_an_error_and_not_a_gradient_of_zero() -> None:
+def test_a_value_that_leaves_jax_is_an_error_and_not_a_zero_gradient() -> None:
     with pytest.raises(jax.errors.ConcretizationTypeError):
         sonde.autograd(lambda p: math.sin(p["x"]) + p["x"])({"x": 1.0})
     with pytest.raises(jax.errors.TracerArrayConversionError):
@@ -340,7 +341,7 @@ def test_a_number_that_leaves_jax_is_an_error_and_not_a_gradient_of_zero() -> No
 # PyTorch
 
 
-def test_torch_is_jax() -> None:
+def test_torch_equals_jax() -> None:
     ours = sonde.autograd(smooth(jnp), True)(POINT)
     theirs = sonde.autograd(smooth(torch), True, framework="torch")(POINT)
     assert theirs.value == pytest.approx(ours.value, rel=1e-14)
@@ -349,7 +350,7 @@ def test_torch_is_jax() -> None:
         assert theirs.hessian[name] == pytest.approx(line, rel=1e-12, abs=1e-12)  # type: ignore[index]
 
 
-def test_what_does_not_enter_the_graph_has_no_derivative() -> None:
+def test_a_parameter_outside_the_graph_has_no_derivative() -> None:
     constant = sonde.autograd(lambda p: torch.tensor(3), True, framework="torch")({"x": 1.0})
     assert constant == sonde.Evaluation(3.0)
     other = sonde.autograd(lambda p: p["x"] ** 2 + math.sin(p["y"].detach()), True, framework="torch")
@@ -363,7 +364,7 @@ def test_a_plain_number_is_not_a_tensor(lost: Any) -> None:
         sonde.autograd(lambda p: lost(p["x"]), framework="torch")({"x": 1.0})
 
 
-def test_a_models_own_gradients_and_the_users_mode_are_left_alone() -> None:
+def test_gradients_of_a_model_and_grad_mode_do_not_change() -> None:
     model = torch.nn.Linear(2, 1)
     objective = sonde.autograd(lambda p: model(torch.stack([p["x"], p["y"]]).float()).sum(), True, framework="torch")
     with torch.no_grad():
@@ -400,11 +401,11 @@ def test_a_function_of_a_dict_of_floats_passes_the_type_checker(tmp_path: Path) 
     program = tmp_path / "program.py"
     program.write_text(
         "import sonde\n\n\n"
-        "@sonde.autograd\ndef bowl(p: dict[str, float]) -> float:\n    return (p['x'] - 1) ** 2\n\n\n"
+        "@sonde.autograd\ndef loss(p: dict[str, float]) -> float:\n    return (p['x'] - 1) ** 2\n\n\n"
         "space = sonde.Space(x=sonde.Float(0, 1))\n"
-        "result = sonde.minimize(bowl, space, n_trials=2)\n"
+        "result = sonde.minimize(loss, space, n_trials=2)\n"
         "names: list[str] = list(space)\n"
-        "wrong: int = result\n"  # so that an answer that checked nothing is noticed
+        "wrong: int = result\n"  # an error on purpose: a checker that checks nothing would miss it
     )
     config = tmp_path / "mypy.ini"  # to read the libraries too would take a minute
     config.write_text("[mypy]\nfollow_imports = skip\n[mypy-sonde.*]\nfollow_imports = silent\n")

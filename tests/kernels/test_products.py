@@ -1,4 +1,4 @@
-"""Structured equals plain automatic differentiation; lazy, kept and in blocks equal dense; on and off the diagonal."""
+"""Structured products equal plain automatic differentiation; lazy, kept and blocked ones equal the dense matrix."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.kernels.zoo import ROUGH, SMOOTH, D, compositions, hidden, points
+from tests.kernels.zoo import ROUGH, SMOOTH, D, compositions, points, without_structure
 
 from sonde.kernels import (
     RBF,
@@ -49,12 +49,12 @@ def test_structured_equals_autodiff(name: str, made: Any) -> None:
 
 @pytest.mark.parametrize("name", ["sum", "spectral mixture", "direct product"])
 @pytest.mark.parametrize("kind", [Gram, GradientGram])
-def test_values_alone_and_gradients_alone(name: str, kind: Any) -> None:
+def test_values_only_and_gradients_only(name: str, kind: Any) -> None:
     check_against_autodiff(kind, SMOOTH[name][0]())
 
 
 def check_against_autodiff(kind: Any, kernel: Kernel) -> None:
-    operator, plain = kind(kernel, *overlapping()), kind(hidden(kernel), *overlapping())
+    operator, plain = kind(kernel, *overlapping()), kind(without_structure(kernel), *overlapping())
     assert plain.paths == ("autodiff",)
     v, expected = vector(operator), plain.as_matrix()
     assert relative(operator.as_matrix(), expected) < 1e-12
@@ -63,7 +63,7 @@ def check_against_autodiff(kind: Any, kernel: Kernel) -> None:
 
 @pytest.mark.parametrize("name", ["rbf", "sum", "direct product", "cosine"])
 def test_products_by_autodiff(name: str) -> None:
-    plain = ValueGradientGram(hidden(SMOOTH[name][0]()), *overlapping())
+    plain = ValueGradientGram(without_structure(SMOOTH[name][0]()), *overlapping())
     v = vector(plain)
     assert relative(plain.mv(v), plain.as_matrix() @ v) < 1e-12
 
@@ -80,32 +80,32 @@ def test_second_derivatives_equal_autodiff(name: str) -> None:
     assert relative(operator.mv(v), operator.as_matrix() @ v) < 1e-10
 
 
-def test_hessians_alone() -> None:
+def test_hessians_only() -> None:
     operator = HessianGram(RBF(), points(3))
     v = vector(operator)
     assert relative(operator.mv(v), operator.as_matrix() @ v) < 1e-10
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-def test_the_path_that_is_taken(name: str) -> None:
+def test_path_of_each_kernel(name: str) -> None:
     made, first, second = SMOOTH[name]
     assert set(GradientGram(made(), points(2)).paths) == {first}
     assert set(HessianGram(made(), points(2)).paths) == {second}
 
 
-def test_one_opaque_summand_leaves_the_others_structured() -> None:
+def test_a_summand_without_structure_leaves_the_others_structured() -> None:
     kernel = RBF() + 2.0 * Function(lambda x, y: x @ y) + Polynomial(2)
     operator = ValueGradientGram(kernel, points(4))
     assert operator.paths == ("structured", "autodiff")
     v = vector(operator)
-    assert relative(operator.mv(v), ValueGradientGram(hidden(kernel), points(4)).mv(v)) < 1e-12
+    assert relative(operator.mv(v), ValueGradientGram(without_structure(kernel), points(4)).mv(v)) < 1e-12
 
 
 @settings(max_examples=8, deadline=None)
 @given(kernel=compositions())
 def test_random_compositions(kernel: Kernel) -> None:
     rows = points(4)
-    operator, plain = ValueGradientGram(kernel, rows), ValueGradientGram(hidden(kernel), rows)
+    operator, plain = ValueGradientGram(kernel, rows), ValueGradientGram(without_structure(kernel), rows)
     assert operator.paths == ("structured",)
     v = vector(operator)
     assert relative(operator.mv(v), plain.mv(v)) < 1e-10
@@ -118,12 +118,12 @@ KEPT = ["sum", "rbf network", "two maps", "warped", "vertical scaling", "spectra
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_kept_and_in_blocks_equal_lazy(name: str) -> None:
+def test_kept_and_blocked_products_equal_lazy_ones(name: str) -> None:
     check_kept_and_blocks(ValueGradientGram, name)
 
 
 @pytest.mark.parametrize("kind", [Gram, GradientGram])
-def test_kept_and_in_blocks_of_one_order(kind: Any) -> None:
+def test_kept_and_blocked_products_of_one_order(kind: Any) -> None:
     check_kept_and_blocks(kind, "sum")
 
 
@@ -135,7 +135,7 @@ def check_kept_and_blocks(kind: Any, name: str) -> None:
     assert relative(kind(kernel, rows, columns, memory=1000).mv(v), lazy.mv(v)) < 1e-12
 
 
-def test_second_derivatives_in_blocks() -> None:
+def test_hessian_products_in_blocks() -> None:
     whole, blocks = HessianGram(RBF(), points(5)), HessianGram(RBF(), points(5), memory=1)
     v = vector(whole)
     assert relative(blocks.mv(v), whole.mv(v)) < 1e-12
@@ -157,7 +157,7 @@ def test_symmetric_positive_semidefinite_diagonal_and_transpose(kind: Any) -> No
 
 @pytest.mark.parametrize("kernel", [Matern52(), Matern52() + Polynomial(2)], ids=["matern", "mixture"])
 def test_points_that_nearly_coincide(kernel: Kernel) -> None:
-    plain = hidden(kernel)
+    plain = without_structure(kernel)
     for distance in (0.0, 1e-12, 1e-8, 1e-4):
         rows = np.vstack([points(3), points(3) + distance])
         operator = ValueGradientGram(kernel, rows)
@@ -185,13 +185,13 @@ def test_float32(name: str) -> None:
         assert single.mv(v).dtype == np.float32
 
 
-def test_the_configuration_of_jax_is_left_alone() -> None:
+def test_the_configuration_of_jax_does_not_change() -> None:
     before = jax.config.jax_enable_x64  # type: ignore[attr-defined]
     assert GradientGram(RBF(), points(4)).mv(np.ones(4 * D)).dtype == np.float64
     assert jax.config.jax_enable_x64 == before  # type: ignore[attr-defined]
 
 
-def test_a_vector_may_have_a_row_for_each_point() -> None:
+def test_a_vector_may_have_one_row_per_point() -> None:
     operator = ValueGradientGram(RBF(), points(5))
     v = vector(operator)
     assert operator.mv(v.reshape(5, D + 1)).shape == (5, D + 1)
@@ -207,9 +207,9 @@ def test_jit_vmap_and_gradients_in_parameters() -> None:
             return v @ GradientGram(RBF(lengthscale), rows).mv(v)
 
         at, step = np.asarray(0.8), 1e-6
-        slope = jax.jit(jax.grad(energy))(at, vectors[0])
+        gradient = jax.jit(jax.grad(energy))(at, vectors[0])
         difference = (energy(at + step, vectors[0]) - energy(at - step, vectors[0])) / (2 * step)
-        assert relative(slope, difference) < 1e-6
+        assert relative(gradient, difference) < 1e-6
         batched = jax.vmap(lambda v: GradientGram(RBF(0.8), rows).mv(v))(vectors)
         single = [GradientGram(RBF(0.8), rows).mv(v) for v in vectors]
         assert relative(batched, np.stack(single)) < 1e-12
@@ -217,7 +217,7 @@ def test_jit_vmap_and_gradients_in_parameters() -> None:
 
 @pytest.mark.parametrize("keep", [False, True])
 def test_a_constant_zero_inside_jit(keep: bool) -> None:
-    """Conjugate gradients start from one; the compiler once made NaN of it at this size."""
+    """Conjugate gradients start from the zero vector; the compiler once returned NaN for it at this size."""
     with jax.enable_x64(True):
         operator = ValueGradientGram(Matern52(), points(200, d=100), keep=keep)
         product = eqx.filter_jit(lambda operator: operator.mv(np.zeros(operator.in_size())))(operator)

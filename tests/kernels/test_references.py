@@ -1,4 +1,4 @@
-"""Independent references: formulas of the paper's appendices, SciPy's Matern, hand-written kernels."""
+"""Independent references: formulas of the paper's appendices, SciPy's Matern, and each kernel's formula in NumPy."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def test_neural_network_gradient_of_appendix_b() -> None:
     n_x, n_y, xy = 1 + x @ x, 1 + y @ y, x @ y
     root = np.sqrt(n_x * n_y)
     ratio = xy / root  # r of appendix B is x.y, scaled by the norms
-    slope = 1 / np.sqrt(1 - ratio**2)
-    bend = ratio / (1 - ratio**2) ** 1.5
+    first = 1 / np.sqrt(1 - ratio**2)  # derivatives of arcsin
+    second = ratio / (1 - ratio**2) ** 1.5
     d_x, d_y = (y - xy / n_x * x) / root, (x - xy / n_y * y) / root
     mixed = (np.eye(3) - np.outer(x, x) / n_x - np.outer(y, y) / n_y + xy / (n_x * n_y) * np.outer(x, y)) / root
-    expected = bend * np.outer(d_x, d_y) + slope * mixed
+    expected = second * np.outer(d_x, d_y) + first * mixed
     got = GradientGram(NeuralNetwork(), x[None], y[None]).as_matrix()
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(
@@ -107,7 +107,7 @@ def test_matern_against_scipy(p: int) -> None:
 
 
 @pytest.mark.parametrize("p", [0, 1, 2, 3])
-def test_the_function_behind_matern(p: int) -> None:
+def test_derivatives_and_negative_orders_of_the_bessel_function(p: int) -> None:
     with jax.enable_x64(True):
         w, step = jnp.asarray(0.7), 1e-5
         difference = (bessel(p, w + step) - bessel(p, w - step)) / (2 * step)
@@ -178,7 +178,7 @@ FORMULAS = {
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_the_formula_of_the_docstring(name: str) -> None:
+def test_values_equal_the_formula_of_the_docstring(name: str) -> None:
     kernel, formula = FORMULAS[name]
     x, y = points(2)
     with jax.enable_x64(True):

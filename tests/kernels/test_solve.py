@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import jax
 import lineax as lx
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ def test_conjugate_gradients(iterative: None, kind: type, kernel: object) -> Non
     np.testing.assert_allclose(found.value, expected, rtol=1e-4, atol=1e-6 * np.abs(expected).max())
 
 
-def test_the_preconditioner_pays(iterative: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_preconditioner_saves_steps(iterative: None, monkeypatch: pytest.MonkeyPatch) -> None:
     operator = GradientGram(RBF(), 0.3 * points(40, d=10))
     b = np.random.default_rng(0).normal(size=operator.in_size())
     steps = operator.solve(b, noise=1e-4).steps
@@ -83,7 +84,7 @@ def test_the_preconditioner_pays(iterative: None, monkeypatch: pytest.MonkeyPatc
     assert steps < plain
 
 
-def test_too_few_steps_say_so(iterative: None) -> None:
+def test_too_few_steps_are_reported(iterative: None) -> None:
     operator = ValueGradientGram(RBF(), points(20))
     found = operator.solve(np.ones(operator.in_size()), noise=1e-6, max_steps=2)
     assert not found.converged
@@ -104,8 +105,6 @@ def test_lineax_can_use_the_operators() -> None:
     assert lx.is_symmetric(operator)
     assert lx.is_positive_semidefinite(operator)
     assert not lx.is_symmetric(GradientGram(Matern52(), points(5), points(5, seed=1)))
-    import jax
-
     with jax.enable_x64(True):
         b = np.ones(operator.in_size())
         found = lx.linear_solve(operator, b, lx.CG(rtol=1e-10, atol=1e-10))
@@ -119,7 +118,7 @@ def test_repeated_points_without_noise_are_solved_with_jitter() -> None:
     assert np.all(np.isfinite(np.asarray(found.value)))
 
 
-def test_a_function_that_is_no_covariance_is_refused() -> None:
+def test_a_function_that_is_not_a_covariance_is_refused() -> None:
     with pytest.raises(NotPositiveDefinite, match="check for repeated points"):
         Gram(DotProduct(lambda xy: -xy), points(5)).solve(np.ones(5))
 

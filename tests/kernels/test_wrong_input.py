@@ -57,8 +57,8 @@ def test_matern_five_halves_has_no_hessians() -> None:
     ("given", "message"),
     [
         (np.zeros(3), r"shape \(3,\)"),
-        (np.zeros((2, 3, 4)), "one point a row"),
-        (np.zeros((0, 3)), "one point a row"),
+        (np.zeros((2, 3, 4)), "one point per row"),
+        (np.zeros((0, 3)), "one point per row"),
         ([["a", "b"]], "array of numbers"),
         (np.array([[1.0, np.nan], [0.0, 0.0]]), "not finite in row 0"),
         (np.array([[1.0, 1.0], [np.inf, 0.0]]), "not finite in row 1"),
@@ -126,7 +126,7 @@ def test_a_kernel_takes_one_pair() -> None:
         RBF()(jnp.zeros(2), jnp.zeros(3))
 
 
-def test_a_function_is_wrapped_first() -> None:
+def test_a_plain_function_must_be_wrapped() -> None:
     with pytest.raises(KernelError, match=r"sonde\.kernels\.Function"):
         Gram(lambda x, y: x @ y, points(3))  # type: ignore[arg-type]
     assert Gram(Function(lambda x, y: x @ y), points(3)).as_matrix().shape == (3, 3)
@@ -141,7 +141,7 @@ def test_kernels_are_part_of_sonde() -> None:
     "kernel",
     [ARD(RBF(), np.ones(10)), 2 * ARD(RBF(), np.ones(10)) + RBF(), RBF() * ARD(Matern52(), jnp.ones(10))],
 )
-def test_another_number_of_lengthscales_than_of_columns_is_said_at_the_call(kernel: Any, kind: Any) -> None:
+def test_a_wrong_number_of_lengthscales_is_refused_before_compilation(kernel: Any, kind: Any) -> None:
     with pytest.raises(
         KernelError, match="the kernel has 10 lengthscales, and the points have 3; give one for each"
     ) as caught:
@@ -151,7 +151,7 @@ def test_another_number_of_lengthscales_than_of_columns_is_said_at_the_call(kern
         kernel(points(1)[0], points(1)[0])
 
 
-def test_one_lengthscale_is_not_stretched_and_a_matrix_fits_its_points() -> None:
+def test_one_lengthscale_is_not_broadcast_and_a_matrix_must_match_the_points() -> None:
     with pytest.raises(KernelError, match="1 lengthscales, and the points have 3"):
         Gram(ARD(RBF(), [1.0]), points(4))
     with pytest.raises(KernelError, match="3 lengthscales, and the points have 1"):

@@ -42,15 +42,15 @@ _MEANS = 0.3 * _RNG.normal(size=(2, D))
 _FACTOR = _RNG.normal(size=(2, 2 * D))
 
 
-def bend(x):
+def nonlinear_map(x):
     return jnp.sin(x) + x[0] * x
 
 
-def tilt(x):
+def output_scale(x):
     return jnp.exp(-0.5 * jnp.sum(x**2) + 0.3 * x[0])
 
 
-# Kernel, the path that products with its gradient matrix take, and the path for Hessians.
+# Kernel, path of products with its gradients, path of products with its Hessians.
 SMOOTH: dict[str, tuple[Callable[[], Kernel], str, str]] = {
     "rbf": (lambda: RBF(0.7), "structured", "structured"),
     "rational quadratic": (lambda: RationalQuadratic(1.3, 0.8), "structured", "structured"),
@@ -75,9 +75,9 @@ SMOOTH: dict[str, tuple[Callable[[], Kernel], str, str]] = {
     "ard": (lambda: ARD(RBF(), [0.5, 1.0, 2.0]), "structured", "structured"),
     "ard of a sum": (lambda: ARD(RBF() + Dot(), [0.5, 1.0, 2.0]), "structured", "structured"),
     "low rank": (lambda: Linear(RBF(), _MATRIX), "structured", "structured"),
-    "warped": (lambda: Warp(RBF(), bend), "structured", "autodiff"),
-    "vertical scaling": (lambda: VerticalScaling(RBF(), tilt), "structured", "autodiff"),
-    "scaled cosine": (lambda: VerticalScaling(Cosine([0.1, -0.2, 0.3]), tilt), "structured", "autodiff"),
+    "warped": (lambda: Warp(RBF(), nonlinear_map), "structured", "autodiff"),
+    "vertical scaling": (lambda: VerticalScaling(RBF(), output_scale), "structured", "autodiff"),
+    "scaled cosine": (lambda: VerticalScaling(Cosine([0.1, -0.2, 0.3]), output_scale), "structured", "autodiff"),
     "variable linear regression": (
         lambda: VariableLinearRegression(lambda x: jnp.concatenate([x, x**2]), _FACTOR, RBF()),
         "structured",
@@ -86,7 +86,7 @@ SMOOTH: dict[str, tuple[Callable[[], Kernel], str, str]] = {
     "two maps": (lambda: ARD(RBF(), [0.5, 1.0, 2.0]) * Linear(RBF(), _MATRIX), "structured", "autodiff"),
     "direct sum": (lambda: DirectSum([RBF(0.5), RBF(1.0), RBF(2.0)]), "separable", "autodiff"),
     "direct product": (lambda: DirectProduct([RBF(0.5), RationalQuadratic(), Polynomial(2)]), "separable", "autodiff"),
-    "product of one form": (
+    "direct product of one type": (
         lambda: DirectProduct([Polynomial(2, c) for c in (0.1, 1.0, 2.0)]),
         "separable",
         "autodiff",
@@ -109,8 +109,8 @@ SMOOTH: dict[str, tuple[Callable[[], Kernel], str, str]] = {
 ROUGH: dict[str, Callable[[], Kernel]] = {"matern 5/2": lambda: Matern52(0.9)}  # gradients, no Hessians
 
 
-def hidden(kernel: Kernel) -> Kernel:
-    """Return the kernel as a function nobody can look into: products go through plain autodiff."""
+def without_structure(kernel: Kernel) -> Kernel:
+    """Return the kernel as a function of unknown structure: products use plain automatic differentiation."""
     return Function(lambda x, y: kernel(x, y), kernel.smoothness)
 
 
@@ -135,8 +135,8 @@ def compositions() -> st.SearchStrategy[Kernel]:
             st.builds(lambda a, p: a**p, inner, st.integers(1, 2)),
             st.builds(lambda a, c: c * a, inner, scales),
             st.builds(lambda a, s: ARD(a, s), inner, st.lists(scales, min_size=D, max_size=D)),
-            st.builds(lambda a: VerticalScaling(a, tilt), inner),
-            st.builds(lambda a: Warp(a, bend), inner),
+            st.builds(lambda a: VerticalScaling(a, output_scale), inner),
+            st.builds(lambda a: Warp(a, nonlinear_map), inner),
         )
 
     return st.recursive(leaves, grow, max_leaves=4)

@@ -1,5 +1,5 @@
-"""Bridges to other people's libraries: thin, no algorithms. Each library is loaded when its bridge is first crossed.
+"""Adapters to other libraries, without algorithms of their own. Each library is imported at its first use.
 
-``autograd`` is the user's side of automatic differentiation: which parameters are differentiated, and what is told of
-them. ``by_jax`` and ``by_torch`` do it, each with what its library is best at; ``derivatives`` is what they hand over.
+``autograd`` is the public function: it makes an objective with gradients from a function written in JAX or PyTorch.
+``by_jax`` and ``by_torch`` differentiate; ``derivatives`` is the result that both return.
 """

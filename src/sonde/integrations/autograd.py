@@ -1,7 +1,7 @@
-"""Derivatives for nothing: a function written in JAX or PyTorch becomes an objective that tells its gradient.
+"""Automatic differentiation: a function written in JAX or PyTorch becomes an objective that reports its gradient.
 
-Differentiated are the Float parameters of a trial. Whole numbers, switches and categories reach the function as they
-are, categories that happen to be floats included, and have no derivative.
+The Float parameters of a trial are differentiated. Int, Bool and Categorical parameters reach the function unchanged
+and have no derivative, even if a category is a float.
 """
 
 from __future__ import annotations
@@ -13,56 +13,56 @@ from typing import Any
 
 from sonde.errors import OptionError
 from sonde.extras import require
-from sonde.integrations.derivatives import Derivatives, Function
+from sonde.integrations.derivatives import Derivatives, UserFunction
 from sonde.trials import Evaluation, Trial
 
-_WHERE = {
+_BACKENDS = {
     "jax": ("sonde.integrations.by_jax", "ByJax"),
     "torch": ("sonde.integrations.by_torch", "ByTorch"),
 }
 
 
-def autograd(fun: Function, hessian: bool = False, *, framework: str = "jax") -> Autograd:
-    """Make a function of the parameters an objective that tells its gradient.
+def autograd(fun: UserFunction, hessian: bool = False, *, framework: str = "jax") -> Autograd:
+    """Return an objective that reports the gradient of a function of the parameters.
 
     Parameters
     ----------
     fun
-        Takes a dict of the parameters, returns one number. Its floats are traced by JAX in float64, or are PyTorch's
-        float64 tensors; everything else comes as it is. With JAX it is compiled once for each set of discrete values
-        (so it must be pure, as always there), or run as it is where it decides on values in Python.
+        Takes a dict of the parameters and returns one number. The floats are JAX tracers in float64 or PyTorch
+        float64 tensors; all other values are unchanged. With JAX the function must be pure: it is compiled once for
+        each combination of discrete values. If it branches on traced values in Python, it runs without compilation.
     hessian
-        Tell second derivatives too.
+        Report second derivatives too.
     framework
         ``"jax"`` or ``"torch"``: each needs its extra, ``pip install 'sonde[jax]'`` or ``'sonde[torch]'``.
 
     Example
     -------
-    >>> bowl = sonde.autograd(lambda p: (p["x"] - 1) ** 2 + jnp.exp(p["y"]))
-    >>> sonde.minimize(bowl, space, n_trials=20)
+    >>> objective = sonde.autograd(lambda p: (p["x"] - 1) ** 2 + jnp.exp(p["y"]))
+    >>> sonde.minimize(objective, space, n_trials=20)
     """
     if not callable(fun):
         raise OptionError(f"autograd takes a function of the parameters, got {fun!r}")
     if not isinstance(hessian, bool):
         raise OptionError(f"hessian must be True or False, got {hessian!r}")
-    if framework not in _WHERE:
-        raise OptionError(f"framework must be one of {', '.join(_WHERE)}, got {framework!r}")
+    if framework not in _BACKENDS:
+        raise OptionError(f"framework must be one of {', '.join(_BACKENDS)}, got {framework!r}")
     require(framework, extra=framework)
     return Autograd(fun, hessian, framework)
 
 
 class Autograd:
-    """An objective with its derivatives; made by ``sonde.autograd``. It travels to workers without its caches."""
+    """An objective with derivatives, made by ``sonde.autograd``. Pickling it leaves out the compiled programs."""
 
-    def __init__(self, fun: Function, hessian: bool, framework: str) -> None:
+    def __init__(self, fun: UserFunction, hessian: bool, framework: str) -> None:
         update_wrapper(self, fun)
         self._fun, self._hessian, self._framework = fun, hessian, framework
         self._derive: Callable[[Mapping[str, Any], tuple[str, ...]], Derivatives] | None = None
 
     def __call__(self, trial: Mapping[str, Any]) -> Evaluation:
         """Return value, gradient and, if asked for, Hessian at a trial or any dict of parameters."""
-        if self._derive is None:  # here and not before: a process that only sends it to workers need not load JAX
-            module, name = _WHERE[self._framework]
+        if self._derive is None:  # not earlier: a process that only sends it to workers need not import JAX
+            module, name = _BACKENDS[self._framework]
             self._derive = getattr(import_module(module), name)(self._fun, self._hessian)
         value, gradient, hessian = self._derive(dict(trial), _floats(trial))
         return Evaluation(value, gradient=gradient, hessian=hessian)

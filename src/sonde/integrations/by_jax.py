@@ -1,8 +1,8 @@
 """Derivatives by JAX: in float64, compiled where that is possible.
 
-The discrete values are constants of a program, so that they may choose branches and shapes: one program for each set
-of them. A function that asks for the number behind a traced float (``if p["x"] > 0``) cannot be compiled; it is run op
-by op, which gives the derivatives along the branch it takes.
+Discrete values are constants of a compiled program, so they may select branches and shapes. There is one program for
+each combination of them. A function that needs the concrete value of a traced float (``if p["x"] > 0``) cannot be
+compiled. It runs operation by operation, which gives the derivatives along the branch that it takes.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import cloudpickle
 import jax
 import jax.numpy as jnp
 
-from sonde.integrations.derivatives import Derivatives, Function, no_number, symmetric
+from sonde.integrations.derivatives import Derivatives, UserFunction, not_a_number, symmetric
 
-MAX_PROGRAMS = 64  # compiled programs are not small; the oldest goes first
+MAX_PROGRAMS = 64  # compiled programs need memory; the oldest is dropped first
 
 UNTRACEABLE = (
     jax.errors.ConcretizationTypeError,  # if and while on values, int(x)
@@ -29,51 +29,51 @@ Program = Callable[[dict[str, float]], tuple[Any, Any, Any]]
 
 
 class ByJax:
-    """Differentiates one function."""
+    """Differentiates one function with JAX."""
 
-    def __init__(self, fun: Function, hessian: bool) -> None:
+    def __init__(self, fun: UserFunction, hessian: bool) -> None:
         self._fun, self._hessian = fun, hessian
         self._programs: dict[tuple[tuple[str, ...], bytes], Program] = {}
 
     def __call__(self, params: Mapping[str, Any], names: tuple[str, ...]) -> Derivatives:
         """Return value and derivatives with respect to the named floats."""
-        # Python's floats: beside arrays of the function's own they give way in precision, as they would without us.
+        # Python floats are weakly typed: next to the function's own arrays they take the precision of those.
         floats = {name: float(params[name]) for name in names}
         with jax.enable_x64(True):
             if not names:
                 return Derivatives(float(_number(self._fun(dict(params)))))
             value, gradient, hessian = self._run(params, floats)
-        slopes = {name: float(gradient[name]) for name in names}
-        return Derivatives(float(value), slopes, symmetric(hessian, names) if self._hessian else None)
+        by_name = {name: float(gradient[name]) for name in names}
+        return Derivatives(float(value), by_name, symmetric(hessian, names) if self._hessian else None)
 
     def _run(self, params: Mapping[str, Any], floats: dict[str, float]) -> tuple[Any, Any, Any]:
-        as_it_is = self._program(params)
+        uncompiled = self._program(params)
         key = _key(params, floats)
         if key is None:
-            return as_it_is(floats)
+            return uncompiled(floats)
         try:
-            return self._kept(key, jax.jit(as_it_is))(floats)
+            return self._cached(key, jax.jit(uncompiled))(floats)
         except UNTRACEABLE:
-            self._programs[key] = as_it_is
-        return as_it_is(floats)
+            self._programs[key] = uncompiled
+        return uncompiled(floats)
 
     def _program(self, params: Mapping[str, Any]) -> Program:
-        slopes = jax.value_and_grad(lambda floats: _number(self._fun({**params, **floats})))
+        value_and_gradient = jax.value_and_grad(lambda floats: _number(self._fun({**params, **floats})))
 
         def first(floats: dict[str, float]) -> tuple[Any, Any, Any]:
-            return *slopes(floats), None
+            return *value_and_gradient(floats), None
 
         def second(floats: dict[str, float]) -> tuple[Any, Any, Any]:
-            def slopes_and_all(floats: dict[str, float]) -> tuple[Any, Any]:
-                value, gradient = slopes(floats)
+            def gradient_with_value(floats: dict[str, float]) -> tuple[Any, Any]:
+                value, gradient = value_and_gradient(floats)
                 return gradient, (value, gradient)
 
-            hessian, (value, gradient) = jax.jacfwd(slopes_and_all, has_aux=True)(floats)
+            hessian, (value, gradient) = jax.jacfwd(gradient_with_value, has_aux=True)(floats)
             return value, gradient, hessian
 
         return second if self._hessian else first
 
-    def _kept(self, key: tuple[tuple[str, ...], bytes], program: Program) -> Program:
+    def _cached(self, key: tuple[tuple[str, ...], bytes], program: Program) -> Program:
         if key not in self._programs:
             for oldest in list(self._programs)[: 1 - MAX_PROGRAMS]:
                 self._programs.pop(oldest, None)
@@ -82,7 +82,7 @@ class ByJax:
 
 
 def _key(params: Mapping[str, Any], floats: Mapping[str, float]) -> tuple[tuple[str, ...], bytes] | None:
-    """Return what a program is for: equal bytes are equal values, of whatever type. None for what cannot be packed."""
+    """Return the cache key of a program: float names and pickled discrete values; None if they cannot be pickled."""
     try:
         return tuple(floats), cloudpickle.dumps([(name, params[name]) for name in params if name not in floats])
     except Exception:
@@ -90,12 +90,12 @@ def _key(params: Mapping[str, Any], floats: Mapping[str, float]) -> tuple[tuple[
 
 
 def _number(result: Any) -> Any:
-    expected = "one real number (noise and constraints can only be told by an objective without autograd)"
+    expected = "one real number (noise and constraints can only be reported by an objective without autograd)"
     try:
         array = None if result is None else jnp.asarray(result)
     except (TypeError, ValueError):
         array = None
     real = array is not None and any(jnp.issubdtype(array.dtype, kind) for kind in (jnp.floating, jnp.integer))
     if array is None or not real or array.shape:
-        raise no_number(result, expected)
+        raise not_a_number(result, expected)
     return array.astype(float)

@@ -1,7 +1,8 @@
-"""Derivatives by PyTorch: the function runs once, forward, and its graph is followed backward.
+"""Derivatives by PyTorch: one forward pass, then a backward pass through its graph.
 
-Twice backward gives the Hessian row by row. Both ways leave the ``grad`` of the function's own parameters alone. A
-parameter that does not enter the graph has no known derivative rather than zero: ``math.log(p["x"])`` leaves the graph.
+A second backward pass for each parameter gives the rows of the Hessian. Neither changes the ``grad`` of the function's
+own tensors. A parameter outside the graph has no known derivative rather than zero: ``math.log(p["x"])`` leaves the
+graph.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from typing import Any
 
 import torch
 
-from sonde.integrations.derivatives import Derivatives, Function, no_number, symmetric
+from sonde.integrations.derivatives import Derivatives, UserFunction, not_a_number, symmetric
 from sonde.trials.outcome import real
 
 
 class ByTorch:
-    """Differentiates one function."""
+    """Differentiates one function with PyTorch."""
 
-    def __init__(self, fun: Function, hessian: bool) -> None:
+    def __init__(self, fun: UserFunction, hessian: bool) -> None:
         self._fun, self._hessian = fun, hessian
 
     def __call__(self, params: Mapping[str, Any], names: tuple[str, ...]) -> Derivatives:
@@ -34,27 +35,27 @@ class ByTorch:
             return self._backward(value, leaves)
 
     def _backward(self, value: Any, leaves: Mapping[str, Any]) -> Derivatives:
-        found = torch.autograd.grad(value, list(leaves.values()), create_graph=self._hessian, allow_unused=True)
-        slopes = {name: slope for name, slope in zip(leaves, found, strict=True) if slope is not None}
-        gradient = {name: slope.item() for name, slope in slopes.items()} or None
-        if not (self._hessian and slopes):
+        computed = torch.autograd.grad(value, list(leaves.values()), create_graph=self._hessian, allow_unused=True)
+        partials = {name: partial for name, partial in zip(leaves, computed, strict=True) if partial is not None}
+        gradient = {name: partial.item() for name, partial in partials.items()} or None
+        if not (self._hessian and partials):
             return Derivatives(value.item(), gradient)
-        reached = {name: leaves[name] for name in slopes}
-        rows = {name: _row(slope, reached) for name, slope in slopes.items()}
-        return Derivatives(value.item(), gradient, symmetric(rows, list(slopes)))
+        in_graph = {name: leaves[name] for name in partials}
+        rows = {name: _row(partial, in_graph) for name, partial in partials.items()}
+        return Derivatives(value.item(), gradient, symmetric(rows, list(partials)))
 
 
-def _row(slope: Any, leaves: Mapping[str, Any]) -> dict[str, Any]:
-    if not slope.requires_grad:  # constant: the function is linear in this parameter
+def _row(partial: Any, leaves: Mapping[str, Any]) -> dict[str, Any]:
+    if not partial.requires_grad:  # constant: the function is linear in this parameter
         return dict.fromkeys(leaves, 0.0)
-    bends = torch.autograd.grad(
-        slope, list(leaves.values()), retain_graph=True, allow_unused=True, materialize_grads=True
+    second_partials = torch.autograd.grad(
+        partial, list(leaves.values()), retain_graph=True, allow_unused=True, materialize_grads=True
     )
-    return dict(zip(leaves, bends, strict=True))
+    return dict(zip(leaves, second_partials, strict=True))
 
 
 def _scalar(result: Any) -> Any:
     known = isinstance(result, torch.Tensor)
     if not known or result.ndim or result.is_complex() or result.dtype == torch.bool:
-        raise no_number(result, "a tensor that is one real number (itself, not its item() or float())")
+        raise not_a_number(result, "a tensor that is one real number (itself, not its item() or float())")
     return result

@@ -1,7 +1,8 @@
-"""Whole matrices, for small sizes: the blocks of values and gradients of all pairs.
+"""Whole matrices, for small sizes: the blocks of values, gradients and Hessians of all pairs.
 
-By structure a block is G = (g_xy - 2 g_rr) J_x' J_y + sum_ab H_ab (grad_x a) (grad_y b)': the product of
-``products`` before it is summed. Anything else, and second derivatives, by plain automatic differentiation.
+By structure, the block of gradients is (g_xy - 2 g_rr) J_x' J_y + sum_ab H_ab (grad_x a) (grad_y b)', where a and b are
+scalars of the kernel and g, H the gradient and Hessian of phi in them. ``products`` multiplies by the same blocks
+without forming them. Kernels without known structure, and Hessians, use plain automatic differentiation.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from sonde.kernels.kept import coefficients
+from sonde.kernels.coefficients import coefficients
 from sonde.kernels.kernel import Kernel
-from sonde.kernels.pairwise import Mapped, mapped
+from sonde.kernels.pairwise import CentredPoints, centred_points
 from sonde.kernels.structure import Scalar, Structure
 
 
 def structured_blocks(structure: Structure, rows: Array, columns: Array) -> Array:
     """Return the (n, m, 1 + d, 1 + d) blocks of values and gradients, by structure."""
-    views = mapped(structure, rows, columns)
+    views = centred_points(structure, rows, columns)
     kept = coefficients(structure, rows, columns)
     n, m, d = len(rows), len(columns), rows.shape[1]
     jacobians = [(own.jacobians(rows), own.jacobians(columns)) for own in structure.maps]
@@ -29,14 +30,14 @@ def structured_blocks(structure: Structure, rows: Array, columns: Array) -> Arra
     blocks = jnp.zeros((n, m, 1 + d, 1 + d), rows.dtype).at[..., 0, 0].set(kept.phi)
     for a, scalar in enumerate(structure.scalars):
         if left[a] is not None:
-            blocks = blocks.at[..., 1:, 0].add(kept.slopes[a][..., None] * left[a])
-            line = [(b, bend) for b, bend in enumerate(kept.bends[a]) if bend is not None]
-            mixed = sum((bend[..., None] * right[b] for b, bend in line), jnp.zeros((n, m, d), rows.dtype))
+            blocks = blocks.at[..., 1:, 0].add(kept.gradient[a][..., None] * left[a])
+            line = [(b, second) for b, second in enumerate(kept.hessian[a]) if second is not None]
+            mixed = sum((second[..., None] * right[b] for b, second in line), jnp.zeros((n, m, d), rows.dtype))
             blocks = blocks.at[..., 1:, 1:].add(left[a][..., :, None] * mixed[..., None, :])
         if right[a] is not None:
-            blocks = blocks.at[..., 0, 1:].add(kept.slopes[a][..., None] * right[a])
+            blocks = blocks.at[..., 0, 1:].add(kept.gradient[a][..., None] * right[a])
         if scalar.name in ("xy", "rr"):
-            factor = kept.slopes[a] * (1.0 if scalar.name == "xy" else -2.0)
+            factor = kept.gradient[a] * (1.0 if scalar.name == "xy" else -2.0)
             at_x, at_y = jacobians[scalar.owner]
             blocks = blocks.at[..., 1:, 1:].add(factor[..., None, None] * jnp.einsum("ira,jrb->ijab", at_x, at_y))
     return blocks
@@ -44,7 +45,7 @@ def structured_blocks(structure: Structure, rows: Array, columns: Array) -> Arra
 
 def _gradient(
     structure: Structure,
-    views: list[Mapped],
+    views: list[CentredPoints],
     jacobians: list[tuple[Array, Array]],
     points: Array,
     scalar: Scalar,
@@ -55,8 +56,8 @@ def _gradient(
         return None
     if scalar.name in ("fx", "fy"):
         own = jax.vmap(jax.jacfwd(structure.features[scalar.owner].function))(points)
-        slope = own.reshape(len(points), -1, points.shape[1])[:, scalar.part]
-        return slope[:, None, :] if side == "x" else slope[None, :, :]
+        gradient = own.reshape(len(points), -1, points.shape[1])[:, scalar.part]
+        return gradient[:, None, :] if side == "x" else gradient[None, :, :]
     view, (at_x, at_y) = views[scalar.owner], jacobians[scalar.owner]
     difference = view.x[:, None, :] - view.y[None, :, :]
     if side == "x":
@@ -67,7 +68,7 @@ def _gradient(
 
 
 def autodiff_blocks(kernel: Kernel, rows: Array, columns: Array) -> Array:
-    """Return the same for any kernel."""
+    """Return the same blocks for any kernel, by automatic differentiation."""
 
     def block(x: Array, y: Array) -> Array:
         value, (of_x, of_y) = jax.value_and_grad(kernel, argnums=(0, 1))(x, y)
@@ -83,8 +84,8 @@ def autodiff_second_blocks(kernel: Kernel, rows: Array, columns: Array) -> Array
     upper = jnp.triu_indices(d)
 
     def jet(function: Any, point: Array) -> Array:
-        slope, bend = jax.grad(function)(point), jax.hessian(function)(point)
-        return jnp.concatenate([function(point)[None], slope, bend[upper]])
+        gradient, hessian = jax.grad(function)(point), jax.hessian(function)(point)
+        return jnp.concatenate([function(point)[None], gradient, hessian[upper]])
 
     def block(x: Array, y: Array) -> Array:
         def of_x(x: Array) -> Array:

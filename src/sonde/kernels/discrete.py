@@ -1,35 +1,15 @@
-"""Kernels that do not vary smoothly, or not at all."""
+"""Kernels with discontinuous sample paths: white noise, and categories."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
-from sonde.kernels.kernel import Kernel, positive
-from sonde.kernels.structure import Structure, constant
-
-
-class Constant(Kernel):
-    """c."""
-
-    value: Any = eqx.field(default=1.0, converter=positive)
-
-    @property
-    def smoothness(self) -> float:
-        """Smooth."""
-        return math.inf
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        """Return the constant."""
-        return jnp.asarray(self.value)
-
-    def structure(self) -> Structure:
-        """Depends on nothing."""
-        return constant(lambda: jnp.asarray(self.value))
+from sonde.kernels.kernel import Kernel
+from sonde.kernels.parameters import positive
 
 
 class White(Kernel):
@@ -39,24 +19,24 @@ class White(Kernel):
 
     @property
     def smoothness(self) -> float:
-        """Not differentiable."""
+        """Zero: not differentiable."""
         return 0
 
     def __call__(self, x: Array, y: Array) -> Array:
-        """Return the variance where the points are the same."""
+        """Return the variance where the points are equal, else 0."""
         return jnp.where(jnp.all(jnp.asarray(x) == jnp.asarray(y)), self.variance, 0.0)
 
 
 class Categorical(Kernel):
-    """exp(-sum_i [x_i != y_i] / l_i): Hamming distance, a lengthscale for all or one for each entry."""
+    """exp(-sum_i [x_i != y_i] / l_i): Hamming distance, one length scale for all entries or one for each."""
 
     lengthscale: Any = eqx.field(default=1.0, converter=positive)
 
     @property
     def smoothness(self) -> float:
-        """Not differentiable."""
+        """Zero: not differentiable."""
         return 0
 
     def __call__(self, x: Array, y: Array) -> Array:
-        """Return the covariance of one pair of rows of categories."""
+        """Return the covariance of one pair of category vectors."""
         return jnp.exp(-jnp.sum((jnp.asarray(x) != jnp.asarray(y)) / self.lengthscale))

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from sonde.errors import KernelError
-from sonde.kernels.kernel import PairKernel, parameter, positive
+from sonde.kernels.pairkernel import PairKernel
+from sonde.kernels.parameters import parameter, positive
 from sonde.kernels.structure import DOT, INNER, Pair
 
 
@@ -32,7 +33,7 @@ class Polynomial(PairKernel):
 
     def __check_init__(self) -> None:
         if not isinstance(self.degree, int) or isinstance(self.degree, bool) or self.degree < 1:
-            raise KernelError(f"degree must be a whole number, 1 or more, got {self.degree!r}")
+            raise KernelError(f"degree must be an integer, 1 or more, got {self.degree!r}")
 
     def profile(self, pair: Pair) -> Array:
         """Return the covariance from x.y."""

@@ -1,16 +1,9 @@
-"""The matrices of a kernel and its derivatives as linear operators (Lineax), never formed unless asked for.
+"""The covariance matrix of values, gradients or Hessians as a Lineax operator that multiplies without being formed.
 
-A point has one entry for its value, d for its gradient, d (d + 1) / 2 for its Hessian (upper triangle, row by row),
-as far as they are observed; a vector holds the points one after the other. ``mv`` takes it flat or as (points,
-entries).
+Each point has 1 entry if its value is observed, d if its gradient is, and d (d + 1) / 2 if its Hessian is (upper
+triangle, row by row). A vector holds the entries point after point: flat, or as (points, entries).
 
-============================  ======================================
-``Gram``                      values
-``GradientGram``              gradients
-``ValueGradientGram``         values and gradients
-``HessianGram``               Hessians
-``ValueGradientHessianGram``  all three
-============================  ======================================
+Symbols: n rows, m columns, d inputs.
 """
 
 from __future__ import annotations
@@ -27,22 +20,27 @@ import numpy as np
 from jax import Array
 
 from sonde.errors import KernelError, NotDifferentiable
-from sonde.kernels import multiply
-from sonde.kernels.kept import Coefficients
-from sonde.kernels.kernel import Kernel, cast
-from sonde.kernels.logdet import LogDeterminant, log_determinant
-from sonde.kernels.multiply import Observed
+from sonde.kernels.coefficients import Coefficients
+from sonde.kernels.kernel import Kernel
+from sonde.kernels.multiply import (
+    Observed,
+    gram_coefficients,
+    gram_diagonal,
+    gram_matrix,
+    gram_product,
+    second_order_paths,
+)
+from sonde.kernels.parameters import cast
 from sonde.kernels.parts import paths
-from sonde.kernels.precision import handed_out, in_precision_of
-from sonde.kernels.solve import Solution, solve
+from sonde.kernels.precision import in_precision_of, keep_precision
 
-# Bytes of pairwise arrays at a time: on CPUs what stays in the cache, elsewhere what fills the device.
+# Bytes of pairwise arrays at a time: on CPUs they should stay in the cache, elsewhere they should fill the device.
 _DEFAULT_MEMORY = {"cpu": 2**25}
 _DEFAULT_ON_DEVICES = 2**31
 
 
 class DerivativeGram(lx.AbstractLinearOperator):
-    """Base of the five operators.
+    """Base class of the covariance operators: products, entries and shapes.
 
     Parameters
     ----------
@@ -53,10 +51,10 @@ class DerivativeGram(lx.AbstractLinearOperator):
     Y
         Columns, (m, d); by default the rows: then the operator is symmetric and positive semidefinite.
     keep
-        Keep the pairwise coefficients for repeated products (a few n by m arrays) instead of recomputing them.
+        Keep the pairwise coefficients (a few n by m arrays) for repeated products instead of recomputing them.
     memory
-        Bytes that a product may take for pairwise arrays; more rows are done block by block. By default 32 MiB on
-        CPUs, which stays in the cache and is fastest, and 2 GiB on other devices.
+        Bytes that a product may use for pairwise arrays; rows that do not fit are done block by block. By default
+        32 MiB on CPUs, which stays in the cache and is fastest, and 2 GiB on other devices.
     """
 
     kernel: Kernel
@@ -84,26 +82,26 @@ class DerivativeGram(lx.AbstractLinearOperator):
             self.kernel = cast(kernel, self.X.dtype)
             _check_columns(self.kernel, self.X)
             self.memory = memory
-            self.kept = multiply.keep(self.kernel, self.X, self.columns) if keep else None
+            self.kept = gram_coefficients(self.kernel, self.X, self.columns) if keep else None
 
     @property
     def columns(self) -> Array:
-        """The points of the columns."""
+        """The points of the columns, (m, d)."""
         return self.X if self.Y is None else self.Y
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """How each summand is multiplied: ``"structured"``, ``"separable"`` or ``"autodiff"``."""
+        """The path of each summand in products: ``"structured"``, ``"separable"`` or ``"autodiff"``."""
         with in_precision_of(self.X):
-            return multiply.second_order_paths(self.kernel) if self.observed.hessian else paths(self.kernel)
+            return second_order_paths(self.kernel) if self.observed.hessian else paths(self.kernel)
 
     @property
     def entries(self) -> int:
-        """Entries of one point."""
+        """Number of entries of one point."""
         return self.observed.entries(self.X.shape[1])
 
     def mv(self, vector: Any) -> Array:
-        """Return the product with a vector, (m entries,) or (m, entries), in the same form."""
+        """Return the product with a vector, (m entries,) or (m, entries), in the same shape."""
         with in_precision_of(self.X):
             vector = jnp.asarray(vector, self.X.dtype)
             flat = (len(self.columns) * self.entries,)
@@ -111,7 +109,7 @@ class DerivativeGram(lx.AbstractLinearOperator):
                 raise KernelError(
                     f"the vector has shape {vector.shape}, expected {flat} or {(len(self.columns), self.entries)}"
                 )
-            product = multiply.product(
+            product = gram_product(
                 self.kernel,
                 self.X,
                 self.columns,
@@ -121,7 +119,7 @@ class DerivativeGram(lx.AbstractLinearOperator):
                 self.memory,
             )
             product = product.reshape(-1) if vector.ndim == 1 else product
-        return handed_out(product)
+        return keep_precision(product)
 
     def __matmul__(self, vector: Any) -> Array:
         return self.mv(vector)
@@ -129,8 +127,8 @@ class DerivativeGram(lx.AbstractLinearOperator):
     def as_matrix(self) -> Array:
         """Return the whole matrix, (n entries, m entries)."""
         with in_precision_of(self.X):
-            matrix = multiply.matrix(self.kernel, self.X, self.columns, self.observed)
-        return handed_out(matrix)
+            matrix = gram_matrix(self.kernel, self.X, self.columns, self.observed)
+        return keep_precision(matrix)
 
     def diagonal(self) -> Array:
         """Return the diagonal of a square operator."""
@@ -139,8 +137,8 @@ class DerivativeGram(lx.AbstractLinearOperator):
                 f"only square operators have a diagonal; this one is {self.out_size()} by {self.in_size()}"
             )
         with in_precision_of(self.X):
-            diagonal = multiply.diagonal(self.kernel, self.X, self.columns, self.observed)
-        return handed_out(diagonal)
+            diagonal = gram_diagonal(self.kernel, self.X, self.columns, self.observed)
+        return keep_precision(diagonal)
 
     def transpose(self) -> DerivativeGram:
         """Return the operator with rows and columns exchanged."""
@@ -148,58 +146,13 @@ class DerivativeGram(lx.AbstractLinearOperator):
             return self
         return type(self)(self.kernel, self.Y, self.X, keep=self.kept is not None, memory=self.memory)
 
-    def solve(
-        self, vector: Any, *, noise: Any = 0.0, tolerance: float = 1e-8, max_steps: int | None = None
-    ) -> Solution:
-        """Solve (K + noise) z = b; ``noise`` is a variance, for all entries, for each entry of a point, or for each
-        entry.
-
-        Small systems by Cholesky, large ones by preconditioned conjugate gradients; the result says whether it
-        converged.
-        """
-        return solve(self, vector, noise=noise, tolerance=tolerance, max_steps=max_steps)
-
-    def logdet(self, *, noise: Any = 0.0, probes: int = 16, steps: int = 64, seed: int = 0) -> LogDeterminant:
-        """Return log |K + noise| with an error estimate: exact for small systems, stochastic Lanczos for large ones."""
-        return log_determinant(self, noise=noise, probes=probes, steps=steps, seed=seed)
-
     def in_structure(self) -> jax.ShapeDtypeStruct:
-        """Shape of the vectors it takes."""
+        """Shape and precision of the vectors that it multiplies."""
         return jax.ShapeDtypeStruct((len(self.columns) * self.entries,), self.X.dtype)
 
     def out_structure(self) -> jax.ShapeDtypeStruct:
-        """Shape of the vectors it gives."""
+        """Shape and precision of the products."""
         return jax.ShapeDtypeStruct((len(self.X) * self.entries,), self.X.dtype)
-
-
-class Gram(DerivativeGram):
-    """Covariances of values: k(x_i, y_j)."""
-
-    observed = Observed(value=True)
-
-
-class GradientGram(DerivativeGram):
-    """Covariances of gradients: d^2 k / dx dy."""
-
-    observed = Observed(gradient=True)
-
-
-class ValueGradientGram(DerivativeGram):
-    """Covariances of values and gradients."""
-
-    observed = Observed(value=True, gradient=True)
-
-
-class HessianGram(DerivativeGram):
-    """Covariances of Hessians."""
-
-    observed = Observed(hessian=True)
-
-
-class ValueGradientHessianGram(DerivativeGram):
-    """Covariances of values, gradients and Hessians."""
-
-    observed = Observed(value=True, gradient=True, hessian=True)
 
 
 def _points(given: Any, name: str) -> Array:
@@ -213,7 +166,7 @@ def _points(given: Any, name: str) -> Array:
             row = int(np.argwhere(~np.isfinite(array))[0][0])
             raise KernelError(f"{name} has a value that is not finite in row {row}; leave such points out")
     if points.ndim != 2 or 0 in points.shape:
-        raise KernelError(f"{name} must be (points, inputs), one point a row, got shape {points.shape}")
+        raise KernelError(f"{name} must be (points, inputs), one point per row, got shape {points.shape}")
     return points
 
 
@@ -231,38 +184,19 @@ def _check_kernel(kernel: Any, observed: Observed) -> None:
 
 
 def _check_columns(kernel: Kernel, points: Array) -> None:
-    """Raise where the kernel's own parameters are for another number of columns, before anything is compiled."""
+    """Raise before anything is compiled if the kernel's parameters are for another number of inputs."""
     leaves, tree = jax.tree.flatten(kernel)
     shapes = tuple((np.shape(leaf), str(getattr(leaf, "dtype", ""))) for leaf in leaves)
-    with contextlib.suppress(TypeError):  # a kernel of the user's own may hold what has no hash
+    with contextlib.suppress(TypeError):  # a user-defined kernel may hold something that has no hash
         _check_shapes(tree, shapes, jax.ShapeDtypeStruct(points.shape[1:], points.dtype))
 
 
-@lru_cache(maxsize=256)  # a trace takes milliseconds, and kernels of the same form are used again and again
+@lru_cache(maxsize=256)  # a trace takes milliseconds, and kernels of the same shapes come again
 def _check_shapes(tree: Any, shapes: tuple[tuple[tuple[int, ...], str], ...], point: jax.ShapeDtypeStruct) -> None:
     leaves = [jax.ShapeDtypeStruct(shape, kind) if kind else 0 for shape, kind in shapes]
     try:
         eqx.filter_eval_shape(jax.tree.unflatten(tree, leaves), point, point)
     except KernelError:
         raise
-    except Exception:  # a formula that fails of something else says so where it is used
+    except Exception:  # any other failure is raised where the kernel is used
         return
-
-
-def _register(operator: type[DerivativeGram]) -> None:
-    """Tell Lineax what is known of an operator."""
-    for question in (lx.is_symmetric, lx.is_positive_semidefinite):
-        question.register(operator)(lambda op: op.Y is None)
-    for question in (
-        lx.is_diagonal, lx.is_tridiagonal, lx.has_unit_diagonal, lx.is_lower_triangular, lx.is_upper_triangular,
-        lx.is_negative_semidefinite,
-    ):  # fmt: skip
-        question.register(operator)(lambda op: False)
-    lx.linearise.register(operator)(lambda op: op)
-    lx.materialise.register(operator)(lambda op: lx.MatrixLinearOperator(op.as_matrix()))
-    lx.diagonal.register(operator)(lambda op: op.diagonal())
-    lx.conj.register(operator)(lambda op: op)
-
-
-for _operator in (Gram, GradientGram, ValueGradientGram, HessianGram, ValueGradientHessianGram):
-    _register(_operator)

@@ -1,16 +1,17 @@
 """Products with second derivatives, values and gradients included (section 3.3, appendices C and D of the paper).
 
-Weights w (values), v (gradients) and W (Hessians, symmetric) on a column y make the function of a point
+For weights w (on values), v (on gradients) and W (on Hessians, symmetric) of a column y, define
 
     h(x) = w k + v . grad_y k + W : hess_y k = w phi + sum_a phi_a d_a + sum_ab phi_ab o_ab + sum_a phi_a t_a,
 
-d_a, o_ab, t_a the derivatives of the scalars a in y along v, by W between two gradients, and by W on the Hessian. As a
-function of x it is again a function F of a few scalars, those of the kernel and
+where a, b are the scalars of the kernel, d_a = v . grad_y a, o_ab = (grad_y a)' W grad_y b and t_a = W : hess_y a.
+Then h is again a function F of a few scalars: those of the kernel, and
 
     x.v,  x'Wx,  x'Wy   where inner products are needed,     r.v,  r'Wr   where the distance is.
 
-Its gradient and Hessian in x are therefore sum_a F_a grad a and sum_ab F_ab grad a grad b' + sum_a F_a hess a, with
-vectors from x, y, r, v, Wx, Wy, Wr: O(d^2) for each pair, for any kernel of one linearly mapped pair of inputs.
+Its gradient and Hessian in x are sum_a F_a grad a and sum_ab F_ab grad a grad b' + sum_a F_a hess a. The gradients are
+multiples of x, y, r, v, Wx, Wy, Wr. The cost is O(d^2) for each pair, for any kernel of one linearly mapped pair of
+inputs.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _NAMES = ("xx", "xy", "yy", "rr")
 
 
 class Jet(NamedTuple):
-    """Numbers, vectors and symmetric matrices: weights on, or results of, values, gradients and Hessians."""
+    """A value, a gradient and a symmetric Hessian: of a function at a point, or the weights on them."""
 
     value: Array
     gradient: Array
@@ -38,7 +39,7 @@ class Jet(NamedTuple):
 
 
 def is_second_order(structure: Structure | None) -> bool:
-    """Whether the structure is that of one linearly mapped pair."""
+    """Whether the kernel is a function of the scalars of one linearly mapped pair of inputs."""
     return structure is not None and len(structure.maps) == 1 and not structure.features and structure.maps[0].linear
 
 
@@ -48,8 +49,8 @@ def structured_jet(structure: Structure, rows: Array, columns: Array, weights: J
     if isinstance(mapping, Identity):
         return _unmapped(structure, rows, columns, weights)
     matrix = mapping.jacobians(columns[:1])[0]  # U (r, d), the same everywhere
-    pushed = Jet(weights.value, weights.gradient @ matrix.T, matrix @ weights.hessian @ matrix.T)
-    h = _unmapped(structure, mapping.rows(rows), mapping.rows(columns), pushed)
+    mapped = Jet(weights.value, weights.gradient @ matrix.T, matrix @ weights.hessian @ matrix.T)
+    h = _unmapped(structure, mapping.rows(rows), mapping.rows(columns), mapped)
     return Jet(h.value, h.gradient @ matrix, matrix.T @ h.hessian @ matrix)
 
 
@@ -85,10 +86,10 @@ def _row(profile: Callable[[dict[str, Array]], Array], needs: frozenset[str], x:
     second = jax.vmap(jax.hessian(column))(scalars, fixed)
     names = list(scalars)
     basis = jnp.stack([vectors[name] for name in names], axis=1)  # (m, a, r)
-    slopes = jnp.stack([first[name] for name in names], axis=1)  # (m, a)
-    bends = jnp.stack([jnp.stack([second[a][b] for b in names], axis=1) for a in names], axis=1)  # (m, a, b)
-    gradient = jnp.einsum("ma,mar->r", slopes, basis)
-    hessian = jnp.einsum("mar,mas->rs", basis, jnp.einsum("mab,mbs->mas", bends, basis))
+    gradients = jnp.stack([first[name] for name in names], axis=1)  # (m, a)
+    hessians = jnp.stack([jnp.stack([second[a][b] for b in names], axis=1) for a in names], axis=1)  # (m, a, b)
+    gradient = jnp.einsum("ma,mar->r", gradients, basis)
+    hessian = jnp.einsum("mar,mas->rs", basis, jnp.einsum("mab,mbs->mas", hessians, basis))
     for name, curvature in curved.items():
         scale = 2 * first[name]
         identity = curvature is None
@@ -101,7 +102,7 @@ def _row(profile: Callable[[dict[str, Array]], Array], needs: frozenset[str], x:
 def _row_scalars(
     needs: frozenset[str], x: Array, y: Array, w: Jet
 ) -> tuple[dict[str, Array], dict[str, Array], dict[str, Array | None]]:
-    """Return the scalars that vary with x, their gradients, and (half) their Hessians: None is the identity."""
+    """Return the scalars that vary with x, their gradients, and half their Hessians (None: the identity)."""
     scalars: dict[str, Array] = {}
     vectors: dict[str, Array] = {}
     curved: dict[str, Array | None] = {}
@@ -130,7 +131,7 @@ def _row_scalars(
 def _column(
     profile: Callable[[dict[str, Array]], Array], needs: frozenset[str], s: dict[str, Array], c: dict[str, Array]
 ) -> Array:
-    """Return h of one column at one row, F in the text above."""
+    """Return h of one column at one row, F in the module's docstring."""
     z = {name: s[name] if name in s else c[name] for name in _NAMES if name in needs}
     along = {"xy": s.get("xv", 0.0), "yy": 2 * c["yv"], "rr": -2 * s.get("rv", 0.0)}
     twice = {"yy": 2 * c["trW"], "rr": 2 * c["trW"]}
@@ -162,7 +163,7 @@ def _between(a: str, b: str, s: dict[str, Array], c: dict[str, Array]) -> Array:
 
 
 def autodiff_jet(kernel: Kernel, rows: Array, columns: Array, weights: Jet) -> Jet:
-    """Return the same for any kernel, by plain automatic differentiation."""
+    """Return h, its gradient and its Hessian for any kernel, by plain automatic differentiation."""
 
     def column(x: Array, y: Array, w: Array, v: Array, matrix: Array) -> Array:
         def of_y(y: Array) -> Array:

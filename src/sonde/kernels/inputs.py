@@ -1,4 +1,4 @@
-"""Kernels of mapped inputs: k(u(x), u(y)). Derivatives go through the Jacobian of u, outside the loop over pairs."""
+"""Kernels of mapped inputs: k(u(x), u(y)). The Jacobian of u is applied once per point, outside the loop over pairs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ import numpy as np
 from jax import Array
 
 from sonde.errors import KernelError
-from sonde.kernels.kernel import Kernel, parameter, positive
+from sonde.kernels.kernel import Kernel
 from sonde.kernels.maps import FunctionMap, LinearMap, Map
+from sonde.kernels.parameters import parameter, positive
 from sonde.kernels.structure import Structure
 
 
-class _Mapped(Kernel):
+class MappedKernel(Kernel):
+    """Base class: k(u(x), u(y)), where ``_map`` returns u."""
+
     kernel: eqx.AbstractVar[Kernel]
 
     def _map(self) -> Map:
@@ -24,7 +27,7 @@ class _Mapped(Kernel):
 
     @property
     def smoothness(self) -> float:
-        """That of the kernel."""
+        """Smoothness of k."""
         return self.kernel.smoothness
 
     def __call__(self, x: Array, y: Array) -> Array:
@@ -33,13 +36,13 @@ class _Mapped(Kernel):
         return self.kernel(mapping(jnp.asarray(x)), mapping(jnp.asarray(y)))
 
     def structure(self) -> Structure | None:
-        """The kernel's scalars, of mapped inputs."""
+        """The scalars of k, of the mapped inputs."""
         own = self.kernel.structure()
         return None if own is None else own.after(self._map())
 
 
-class ARD(_Mapped):
-    """k(x / l, y / l): a lengthscale for each input."""
+class ARD(MappedKernel):
+    """k(x / l, y / l): automatic relevance determination, one length scale for each input."""
 
     kernel: Kernel
     lengthscales: Any = eqx.field(converter=positive)
@@ -54,8 +57,8 @@ class ARD(_Mapped):
         return LinearMap(1.0 / jnp.asarray(self.lengthscales))
 
 
-class Linear(_Mapped):
-    """k(U x, U y): a linear map, also to fewer dimensions."""
+class Linear(MappedKernel):
+    """k(U x, U y): a linear map, possibly to fewer dimensions."""
 
     kernel: Kernel
     matrix: Any = eqx.field(converter=parameter)
@@ -68,8 +71,8 @@ class Linear(_Mapped):
         return LinearMap(jnp.asarray(self.matrix))
 
 
-class Warp(_Mapped):
-    """k(u(x), u(y)), u any differentiable function of a point, such as a network."""
+class Warp(MappedKernel):
+    """k(u(x), u(y)), u any differentiable function of a point, such as a neural network."""
 
     kernel: Kernel
     function: Callable[[Array], Array]

@@ -1,4 +1,4 @@
-"""Kernels of the distance: k = f(r.r), r = x - y. Profiles are written in r.r, where they are smooth."""
+"""Isotropic kernels: k = f(r.r), r = x - y. Each is written in the squared distance r.r, where f is smooth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from jax import Array
 
 from sonde.errors import KernelError
 from sonde.kernels.bessel import bessel
-from sonde.kernels.kernel import PairKernel, positive
+from sonde.kernels.pairkernel import PairKernel
+from sonde.kernels.parameters import positive
 from sonde.kernels.structure import DISTANCE, Pair
 
 
@@ -47,7 +48,7 @@ class Matern(PairKernel):
 
     def __check_init__(self) -> None:
         if not isinstance(self.p, int) or isinstance(self.p, bool) or self.p < 0:
-            raise KernelError(f"p must be a whole number, 0 or more (Matern-5/2 is p = 2), got {self.p!r}")
+            raise KernelError(f"p must be an integer, 0 or more (Matern-5/2 is p = 2), got {self.p!r}")
 
     @property
     def smoothness(self) -> float:
@@ -76,5 +77,5 @@ def Matern52(lengthscale: Any = 1.0) -> Matern:  # noqa: N802
 
 
 def Exponential(lengthscale: Any = 1.0) -> Matern:  # noqa: N802
-    """exp(-s), s^2 = r.r / l^2: another name of Matern-1/2."""
+    """exp(-s), s^2 = r.r / l^2: another name for Matern-1/2."""
     return Matern(0, lengthscale)

@@ -1,26 +1,31 @@
-"""The port: a kernel is its formula for one pair of points, and what is known about it."""
+"""Base class of all kernels, and the kernels that its operators build: sums, products, multiples, powers, constants.
+
+They share a file because each needs the other: ``a + b`` makes a ``Sum``, and a ``Sum`` is a ``Kernel``. A composition
+of kernels with known structure has known structure (``structure.join``).
+"""
 
 from __future__ import annotations
 
+import functools
 import math
-import numbers
+import operator
 from abc import abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from sonde.errors import KernelError
-from sonde.kernels.structure import Pair, Structure, single
+from sonde.kernels.parameters import positive, scale_factor
+from sonde.kernels.structure import Structure, constant, join
 
 
 class Kernel(eqx.Module):
-    """A covariance function. Parameters are the leaves of the pytree.
+    """A covariance function k(x, y). Its hyperparameters are the leaves of the pytree.
 
-    ``k(x, y)`` is its value for one pair of vectors; ``+``, ``*``, ``**`` and multiplication by a number compose.
+    ``k(x, y)`` takes one pair of vectors. ``+``, ``*``, ``**`` and multiplication by a number compose kernels.
     """
 
     @abstractmethod
@@ -30,100 +35,138 @@ class Kernel(eqx.Module):
     @property
     @abstractmethod
     def smoothness(self) -> float:
-        """How many times sample paths can be differentiated (``math.inf`` for smooth kernels)."""
+        """How many times sample paths are differentiable (``math.inf`` for smooth kernels)."""
 
     def structure(self) -> Structure | None:
-        """Return what the kernel depends on; None if that is not known."""
+        """Return the scalars that the kernel is a function of; None if they are not known."""
         return None
 
     def __add__(self, other: Any) -> Kernel:
-        from sonde.kernels.compose import Sum
-
-        return Sum((self, _kernel(other)))
+        return Sum((self, _as_kernel(other)))
 
     def __radd__(self, other: Any) -> Kernel:
-        from sonde.kernels.compose import Sum
-
-        return Sum((_kernel(other), self))
+        return Sum((_as_kernel(other), self))
 
     def __mul__(self, other: Any) -> Kernel:
-        from sonde.kernels.compose import Product, Scaled
-
-        return Product((self, other)) if isinstance(other, Kernel) else Scaled(self, _factor(other))
+        return Product((self, other)) if isinstance(other, Kernel) else Scaled(self, scale_factor(other))
 
     def __rmul__(self, other: Any) -> Kernel:
         return self * other
 
     def __pow__(self, exponent: int) -> Kernel:
-        from sonde.kernels.compose import Power
-
         return Power(self, exponent)
 
 
-class PairKernel(Kernel):
-    """A kernel of one pair's scalars: subclasses say which they ``need`` and write ``profile``."""
+class Constant(Kernel):
+    """c: the same covariance for every pair of points."""
 
-    need: ClassVar[frozenset[str]]
-
-    @abstractmethod
-    def profile(self, pair: Pair) -> Array:
-        """Return the covariance from the scalars of one pair."""
+    value: Any = eqx.field(default=1.0, converter=positive)
 
     @property
     def smoothness(self) -> float:
-        """Smooth, unless a subclass says otherwise."""
+        """Infinite."""
         return math.inf
 
     def __call__(self, x: Array, y: Array) -> Array:
-        """Return the covariance of one pair of points."""
-        return self.profile(pair_of(x, y))
+        """Return the constant."""
+        return jnp.asarray(self.value)
 
     def structure(self) -> Structure:
-        """One pair's scalars, no map."""
-        return single(self.need, self.profile)
+        """No scalars."""
+        return constant(lambda: jnp.asarray(self.value))
 
 
-def pair_of(x: Array, y: Array) -> Pair:
-    """Return the scalars of one pair of vectors."""
-    x, y = jnp.asarray(x), jnp.asarray(y)
-    if x.ndim != 1 or x.shape != y.shape:
-        raise KernelError(
-            f"a kernel takes one pair of vectors of the same length, got shapes {x.shape} and {y.shape}; "
-            "for many points use sonde.kernels.Gram(kernel, X, Y)"
-        )
-    return Pair(x @ x, x @ y, y @ y, (x - y) @ (x - y))
+class Sum(Kernel):
+    """k_1 + k_2 + ..."""
+
+    parts: tuple[Kernel, ...] = eqx.field(converter=tuple)
+
+    @property
+    def smoothness(self) -> float:
+        """Smoothness of the roughest part."""
+        return min(part.smoothness for part in self.parts)
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        """Return the sum."""
+        return functools.reduce(operator.add, (part(x, y) for part in self.parts))
+
+    def structure(self) -> Structure | None:
+        """The scalars of all parts."""
+        return _joined(operator.add, self.parts)
 
 
-def parameter(value: Any) -> Any:
-    """Return a parameter as a leaf: numbers as float64 of NumPy, which fit data of any precision; arrays as they
-    are."""
-    if isinstance(value, jax.Array | jax.core.Tracer):
-        return value
-    return np.asarray(value, dtype=float)
+class Product(Kernel):
+    """k_1 k_2 ..."""
+
+    parts: tuple[Kernel, ...] = eqx.field(converter=tuple)
+
+    @property
+    def smoothness(self) -> float:
+        """Smoothness of the roughest part."""
+        return min(part.smoothness for part in self.parts)
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        """Return the product."""
+        return functools.reduce(operator.mul, (part(x, y) for part in self.parts))
+
+    def structure(self) -> Structure | None:
+        """The scalars of all parts."""
+        return _joined(operator.mul, self.parts)
 
 
-def positive(value: Any) -> Any:
-    """Return a parameter, checked to be positive where its value is known."""
-    leaf = parameter(value)
-    if isinstance(leaf, np.ndarray) and not (np.all(leaf > 0) and np.all(np.isfinite(leaf))):
-        raise KernelError(f"the parameter must be positive and finite, got {value!r}")
-    return leaf
+class Scaled(Kernel):
+    """c k."""
+
+    kernel: Kernel
+    factor: Any = eqx.field(converter=positive)
+
+    @property
+    def smoothness(self) -> float:
+        """Smoothness of k."""
+        return self.kernel.smoothness
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        """Return the multiple."""
+        return self.factor * self.kernel(x, y)
+
+    def structure(self) -> Structure | None:
+        """The scalars of k."""
+        own = self.kernel.structure()
+        return None if own is None else join(lambda k: self.factor * k, own)
 
 
-def cast(tree: Any, dtype: Any) -> Any:
-    """Return the module with its floating leaves in the precision of the data."""
-    return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype) if eqx.is_inexact_array(leaf) else leaf, tree)
+class Power(Kernel):
+    """k^p, p a positive integer."""
+
+    kernel: Kernel
+    exponent: int = eqx.field(static=True)
+
+    def __check_init__(self) -> None:
+        if not isinstance(self.exponent, int) or isinstance(self.exponent, bool) or self.exponent < 1:
+            raise KernelError(f"a kernel's exponent must be an integer, 1 or more, got {self.exponent!r}")
+
+    @property
+    def smoothness(self) -> float:
+        """Smoothness of k."""
+        return self.kernel.smoothness
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        """Return the power."""
+        return self.kernel(x, y) ** self.exponent
+
+    def structure(self) -> Structure | None:
+        """The scalars of k."""
+        own = self.kernel.structure()
+        return None if own is None else join(lambda k: k**self.exponent, own)
 
 
-def _kernel(other: Any) -> Kernel:
-    from sonde.kernels.discrete import Constant
-
-    return other if isinstance(other, Kernel) else Constant(_factor(other))
+def _as_kernel(other: Any) -> Kernel:
+    return other if isinstance(other, Kernel) else Constant(scale_factor(other))
 
 
-def _factor(value: Any) -> Any:
-    if isinstance(value, numbers.Real):
-        return positive(value)
-    if isinstance(value, jax.Array | jax.core.Tracer | np.ndarray) and value.ndim == 0:
-        return value
-    raise KernelError(f"a kernel is added to and multiplied by kernels and positive numbers, got {value!r}")
+def _joined(operation: Callable[[Array, Array], Array], parts: tuple[Kernel, ...]) -> Structure | None:
+    structures = [part.structure() for part in parts]
+    known = [structure for structure in structures if structure is not None]
+    if len(known) < len(structures):
+        return None
+    return join(lambda *values: functools.reduce(operation, values), *known)

@@ -1,12 +1,12 @@
-"""log |K + noise|: by Cholesky while the matrix is small, by stochastic Lanczos quadrature beyond.
+"""Log-determinants log |K + noise|: by Cholesky for small matrices, by stochastic Lanczos quadrature for large ones.
 
-log |A| = tr log A = N E[u' log(A) u] over random sign vectors u of unit length; u' log(A) u is read off the
-tridiagonal matrix of a Lanczos run from u (Ubaru, Chen, Saad 2017).
+log |A| = tr log A = N E[u' log(A) u], with N the size of A and u a random sign vector of unit length. The tridiagonal
+matrix of a Lanczos run from u gives u' log(A) u (Ubaru, Chen, Saad 2017).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -14,15 +14,13 @@ import jax.numpy as jnp
 from jax import Array
 
 from sonde.errors import KernelError
+from sonde.kernels.gram import DerivativeGram
 from sonde.kernels.precision import in_precision_of
-from sonde.kernels.solve import DENSE_SIZE, _keeping, factorise, noise_vector
-
-if TYPE_CHECKING:
-    from sonde.kernels.gram import DerivativeGram
+from sonde.kernels.solve import DENSE_SIZE, factorise, noise_vector, with_coefficients
 
 
 class LogDeterminant(NamedTuple):
-    """A log-determinant and the standard error of its estimate (0 where it is exact)."""
+    """A log-determinant and its standard error (0 if it is exact)."""
 
     value: float
     error: float
@@ -39,9 +37,9 @@ def log_determinant(operator: DerivativeGram, *, noise: Any, probes: int, steps:
             factor = factorise(operator, variances)
             return LogDeterminant(2 * float(jnp.sum(jnp.log(jnp.diagonal(factor)))), 0.0, "cholesky")
         keys = jax.random.split(jax.random.key(seed), probes)
-        quadratures = _quadratures(_keeping(operator), variances, keys, min(steps, variances.size))
-        spread = float(jnp.std(quadratures, ddof=1)) / probes**0.5
-        return LogDeterminant(float(jnp.mean(quadratures)), spread, "stochastic Lanczos")
+        quadratures = _quadratures(with_coefficients(operator), variances, keys, min(steps, variances.size))
+        error = float(jnp.std(quadratures, ddof=1)) / probes**0.5
+        return LogDeterminant(float(jnp.mean(quadratures)), error, "stochastic Lanczos")
 
 
 @eqx.filter_jit
@@ -67,7 +65,7 @@ def _lanczos(multiply: Any, start: Array, steps: int) -> tuple[Array, Array]:
         product = multiply(vector)
         alpha = vector @ product
         rest = product - basis.T @ (basis @ product)
-        rest = rest - basis.T @ (basis @ rest)  # twice is enough
+        rest = rest - basis.T @ (basis @ rest)  # a second time: once leaves rounding errors
         beta = jnp.linalg.norm(rest)
         following = rest / jnp.where(beta > 0, beta, 1.0)
         basis = basis.at[jnp.minimum(i + 1, steps - 1)].set(jnp.where(i + 1 < steps, following, basis[-1]))

@@ -1,4 +1,4 @@
-"""Input maps u: R^d -> R^r, with their Jacobians as ``push`` (J v) and ``pull`` (J^T w), for rows of points at once."""
+"""Input maps u: R^d -> R^r, with the products J v (``jvp``) and J^T w (``vjp``) of their Jacobians, for many points."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Map(eqx.Module):
         """Map (n, d) points to (n, r)."""
         return jax.vmap(self)(points)
 
-    def push(self, points: Array, vectors: Array) -> Array:
+    def jvp(self, points: Array, vectors: Array) -> Array:
         """Return J(x_i) v_i, (n, r)."""
         return jax.vmap(lambda x, v: jax.jvp(self, (x,), (v,))[1])(points, vectors)
 
-    def pull(self, points: Array, covectors: Array) -> Array:
+    def vjp(self, points: Array, covectors: Array) -> Array:
         """Return J(x_i)^T w_i, (n, d)."""
         return jax.vmap(lambda x, w: jax.vjp(self, x)[1](w)[0])(points, covectors)
 
@@ -69,11 +69,11 @@ class LinearMap(Map):
         self._check(points)
         return points * self.matrix if self.matrix.ndim == 1 else points @ self.matrix.T
 
-    def push(self, points: Array, vectors: Array) -> Array:
+    def jvp(self, points: Array, vectors: Array) -> Array:
         """Return U v_i."""
         return self.rows(vectors)
 
-    def pull(self, points: Array, covectors: Array) -> Array:
+    def vjp(self, points: Array, covectors: Array) -> Array:
         """Return U^T w_i."""
         return covectors * self.matrix if self.matrix.ndim == 1 else covectors @ self.matrix
 
@@ -94,11 +94,11 @@ class Identity(Map):
         """Return the points."""
         return points
 
-    def push(self, points: Array, vectors: Array) -> Array:
+    def jvp(self, points: Array, vectors: Array) -> Array:
         """Return the vectors."""
         return vectors
 
-    def pull(self, points: Array, covectors: Array) -> Array:
+    def vjp(self, points: Array, covectors: Array) -> Array:
         """Return the covectors."""
         return covectors
 
@@ -154,10 +154,10 @@ class Feature(eqx.Module):
         """Return f(x_i), (n, size)."""
         return self.function.rows(points).reshape(len(points), self.size)
 
-    def push(self, points: Array, vectors: Array) -> Array:
+    def jvp(self, points: Array, vectors: Array) -> Array:
         """Return the directional derivatives, (n, size)."""
-        return self.function.push(points, vectors).reshape(len(points), self.size)
+        return self.function.jvp(points, vectors).reshape(len(points), self.size)
 
-    def pull(self, points: Array, covectors: Array) -> Array:
+    def vjp(self, points: Array, covectors: Array) -> Array:
         """Return sum_c w_ic grad f_c(x_i), (n, d)."""
-        return self.function.pull(points, covectors)
+        return self.function.vjp(points, covectors)

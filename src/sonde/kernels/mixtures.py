@@ -1,4 +1,4 @@
-"""Composite kernels of the paper's figure 1, assembled from parts."""
+"""Composite kernels of the paper's figure 1: vertical scaling, cosine, spectral mixture, variable linear regression."""
 
 from __future__ import annotations
 
@@ -17,13 +17,39 @@ from sonde.errors import KernelError
 from sonde.kernels.dot import Dot
 from sonde.kernels.inputs import ARD, Linear, Warp
 from sonde.kernels.isotropic import RBF
-from sonde.kernels.kernel import Kernel, parameter, positive
-from sonde.kernels.maps import Feature, LinearMap
-from sonde.kernels.structure import Structure
+from sonde.kernels.kernel import Kernel
+from sonde.kernels.maps import Feature, FunctionMap, LinearMap
+from sonde.kernels.parameters import parameter, positive
+from sonde.kernels.structure import Structure, join
+
+
+class VerticalScaling(Kernel):
+    """f(x) k(x, y) f(y), f a smooth scalar function of a point."""
+
+    kernel: Kernel
+    function: Callable[[Array], Array]
+
+    @property
+    def smoothness(self) -> float:
+        """Smoothness of k."""
+        return self.kernel.smoothness
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        """Return the scaled covariance."""
+        return jnp.asarray(self.function(x) * self.kernel(x, y) * self.function(y))
+
+    def structure(self) -> Structure | None:
+        """The scalars of k, and f(x) and f(y)."""
+        own = self.kernel.structure()
+        if own is None:
+            return None
+        scale = Feature(FunctionMap(self.function), 1)
+        factor = Structure((), (), (scale,), lambda pairs, values: values[0].x[0] * values[0].y[0])
+        return join(operator.mul, own, factor)
 
 
 class Cosine(Kernel):
-    """cos(2 pi c.r)."""
+    """cos(2 pi c.r), r = x - y: a periodic kernel with frequency vector c."""
 
     frequency: Any = eqx.field(converter=parameter)
 
@@ -33,7 +59,7 @@ class Cosine(Kernel):
 
     @property
     def smoothness(self) -> float:
-        """Smooth."""
+        """Infinite."""
         return math.inf
 
     def __call__(self, x: Array, y: Array) -> Array:
@@ -41,7 +67,7 @@ class Cosine(Kernel):
         return jnp.cos(2 * jnp.pi * jnp.asarray(self.frequency) @ (jnp.asarray(x) - jnp.asarray(y)))
 
     def structure(self) -> Structure:
-        """c.x and c.y."""
+        """The scalars c.x and c.y."""
         functional = Feature(LinearMap(jnp.asarray(self.frequency)[None, :]), 1)
         return Structure(
             (), (), (functional,), lambda pairs, values: jnp.cos(2 * jnp.pi * (values[0].x[0] - values[0].y[0]))
@@ -62,7 +88,7 @@ class SpectralMixture(Kernel):
 
     @property
     def smoothness(self) -> float:
-        """Smooth."""
+        """Infinite."""
         return math.inf
 
     def __call__(self, x: Array, y: Array) -> Array:
@@ -70,7 +96,7 @@ class SpectralMixture(Kernel):
         return self._assembled()(x, y)
 
     def structure(self) -> Structure | None:
-        """The scalars of its parts."""
+        """The scalars of the composition."""
         return self._assembled().structure()
 
     def _assembled(self) -> Kernel:
@@ -81,7 +107,7 @@ class SpectralMixture(Kernel):
 
 
 class VariableLinearRegression(Kernel):
-    """phi(x)^T W phi(y) h(x, y): linear regression on features whose weights vary by the kernel h.
+    """phi(x)^T W phi(y) h(x, y): linear regression on features phi whose weights are a Gaussian process with kernel h.
 
     ``factor`` is a square root of W: W = factor^T factor.
     """
@@ -96,7 +122,7 @@ class VariableLinearRegression(Kernel):
 
     @property
     def smoothness(self) -> float:
-        """That of h."""
+        """Smoothness of h."""
         return self.kernel.smoothness
 
     def __call__(self, x: Array, y: Array) -> Array:
@@ -104,7 +130,7 @@ class VariableLinearRegression(Kernel):
         return self._assembled()(x, y)
 
     def structure(self) -> Structure | None:
-        """The scalars of its parts."""
+        """The scalars of the composition."""
         return self._assembled().structure()
 
     def _assembled(self) -> Kernel:

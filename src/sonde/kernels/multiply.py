@@ -1,4 +1,4 @@
-"""From a kernel and points to products and matrices: summand by summand on its own path, rows in blocks."""
+"""Products with, and entries of, the covariance matrix: each summand of the kernel on its own path, rows in blocks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from sonde.kernels.coefficients import Coefficients, coefficients, kept_product
 from sonde.kernels.dense import autodiff_blocks, autodiff_second_blocks, structured_blocks
 from sonde.kernels.hessians import Jet, autodiff_jet, is_second_order, structured_jet
-from sonde.kernels.kept import Coefficients, coefficients, kept_product
 from sonde.kernels.kernel import Kernel
 from sonde.kernels.parts import Part, split, summands
 from sonde.kernels.products import Orders, Weights, autodiff_product, separable_product, structured_product
@@ -32,12 +32,12 @@ class Observed:
 
     @property
     def orders(self) -> Orders:
-        """Values and gradients."""
+        """Which of values and gradients are observed."""
         return Orders(self.value, self.gradient)
 
 
 @eqx.filter_jit
-def product(
+def gram_product(
     kernel: Kernel,
     rows: Array,
     columns: Array,
@@ -47,7 +47,7 @@ def product(
     memory: int,
 ) -> Array:
     """Return the (n, entries) product with an (m, entries) vector."""
-    # XLA 0.10 on CPUs turns sum(A * (B @ 0), axis=1) into NaN where it sees that the zero is a constant: hide it.
+    # XLA 0.10 on CPUs turns sum(A * (B @ 0), axis=1) into NaN where the zero is a known constant: the barrier hides it.
     vector = jax.lax.optimization_barrier(vector)
     if observed.hessian:
         return _second_order(kernel, rows, columns, vector, observed, memory)
@@ -59,7 +59,7 @@ def product(
             result = kept_product(_structure(part.kernel), kept, rows, columns, weights, observed.orders)
         else:
             result = in_blocks(
-                lambda block, part=part: _one(part, block, columns, weights, observed.orders),
+                lambda block, part=part: _part_product(part, block, columns, weights, observed.orders),
                 rows,
                 _rows_at_a_time(part, columns, memory),
             )
@@ -67,7 +67,7 @@ def product(
     return total
 
 
-def _one(part: Part, rows: Array, columns: Array, weights: Weights, orders: Orders) -> tuple[Array, Array]:
+def _part_product(part: Part, rows: Array, columns: Array, weights: Weights, orders: Orders) -> tuple[Array, Array]:
     if part.path == "structured":
         return structured_product(_structure(part.kernel), rows, columns, weights, orders)
     if part.path == "separable":
@@ -104,7 +104,7 @@ def second_order_paths(kernel: Kernel) -> tuple[str, ...]:
 
 
 def _unpack(vector: Array, columns: Array, observed: Observed) -> Jet:
-    """Return weights on jets: off-diagonal entries of a Hessian are shared between both halves."""
+    """Return the weights; those of off-diagonal Hessian entries are split between both triangles."""
     m, d = columns.shape
     value = vector[:, 0] if observed.value else jnp.zeros(m, vector.dtype)
     first = int(observed.value)
@@ -127,14 +127,14 @@ def in_blocks(function: Any, rows: Array, block: int) -> Any:
     if block >= n:
         return function(rows)
     count = -(-n // block)
-    block = -(-n // count)  # blocks of equal size, so that little is wasted
+    block = -(-n // count)  # blocks of equal size need the least padding
     padded = jnp.concatenate([rows, jnp.broadcast_to(rows[:1], (count * block - n, rows.shape[1]))])
     results = jax.lax.map(function, padded.reshape(count, block, -1))
     return jax.tree.map(lambda each: each.reshape(count * block, *each.shape[2:])[:n], results)
 
 
 def _rows_at_a_time(part: Part, columns: Array, memory: int) -> int:
-    """Return how many rows fit: arrays of (rows, m), or of (rows, m, d) off the structured path."""
+    """Return how many rows fit in memory; arrays are (rows, m) on the structured path, else (rows, m, d)."""
     m, d = columns.shape
     if part.path == "structured":
         arrays = 4 * len(_structure(part.kernel).scalars) + 4
@@ -143,8 +143,8 @@ def _rows_at_a_time(part: Part, columns: Array, memory: int) -> int:
 
 
 @eqx.filter_jit
-def keep(kernel: Kernel, rows: Array, columns: Array) -> Coefficients | None:
-    """Return the coefficients of the structured summands; None if there are none."""
+def gram_coefficients(kernel: Kernel, rows: Array, columns: Array) -> Coefficients | None:
+    """Return the pairwise coefficients of the structured summands; None if no summand is structured."""
     structured = [part for part in split(kernel) if part.path == "structured"]
     return coefficients(_structure(structured[0].kernel), rows, columns) if structured else None
 
@@ -154,7 +154,7 @@ def _structure(kernel: Kernel) -> Any:
 
 
 @eqx.filter_jit
-def matrix(kernel: Kernel, rows: Array, columns: Array, observed: Observed) -> Array:
+def gram_matrix(kernel: Kernel, rows: Array, columns: Array, observed: Observed) -> Array:
     """Return the whole matrix, (n entries, m entries)."""
     blocks = _blocks(kernel, rows, columns, observed)
     n, m, p = blocks.shape[:3]
@@ -162,7 +162,7 @@ def matrix(kernel: Kernel, rows: Array, columns: Array, observed: Observed) -> A
 
 
 @eqx.filter_jit
-def diagonal(kernel: Kernel, rows: Array, columns: Array, observed: Observed) -> Array:
+def gram_diagonal(kernel: Kernel, rows: Array, columns: Array, observed: Observed) -> Array:
     """Return the diagonal."""
 
     def own(x: Array, y: Array) -> Array:
@@ -174,7 +174,7 @@ def diagonal(kernel: Kernel, rows: Array, columns: Array, observed: Observed) ->
 def _blocks(kernel: Kernel, rows: Array, columns: Array, observed: Observed) -> Array:
     d = rows.shape[1]
     if observed.hessian:
-        return _chosen(autodiff_second_blocks(kernel, rows, columns), d, observed)
+        return _observed_entries(autodiff_second_blocks(kernel, rows, columns), d, observed)
     if not observed.gradient:
         return jax.vmap(lambda x: jax.vmap(lambda y: kernel(x, y))(columns))(rows)[..., None, None]
     blocks = jnp.zeros((len(rows), len(columns), 1 + d, 1 + d), rows.dtype)
@@ -186,11 +186,11 @@ def _blocks(kernel: Kernel, rows: Array, columns: Array, observed: Observed) -> 
             else autodiff_blocks(part.kernel, rows, columns)
         )
         blocks = blocks + part.factor * own
-    return _chosen(blocks, d, observed)
+    return _observed_entries(blocks, d, observed)
 
 
-def _chosen(blocks: Array, d: int, observed: Observed) -> Array:
-    """Return the observed entries of whole blocks."""
+def _observed_entries(blocks: Array, d: int, observed: Observed) -> Array:
+    """Return the rows and columns of the blocks that are observed."""
     wanted = [observed.value] + [observed.gradient] * d + [observed.hessian] * (blocks.shape[-1] - 1 - d)
     index = jnp.array([at for at, is_wanted in enumerate(wanted) if is_wanted])
     return blocks[..., index, :][..., index]

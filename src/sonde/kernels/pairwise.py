@@ -2,8 +2,9 @@
 
 Symbols: n rows x_i, m columns y_j, d inputs; u = u(x) mapped to r dimensions. Arrays over pairs are (n, m).
 
-Points are moved by the mean c of the columns before inner products are taken, because r.r = a - 2 b + c loses
-|x|^2 / r.r in relative accuracy. The inner products of the unmoved points follow: x.y = x'.y' + x'.c + y'.c + c.c.
+The mean c of the columns is subtracted from all points before inner products are taken, because
+r.r = x.x - 2 x.y + y.y has a relative error that grows like |x|^2 / r.r. The inner products of the original points
+follow from those of the centred points x', y': x.y = x'.y' + x'.c + y'.c + c.c.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from sonde.kernels.structure import Scalar, Structure
 
 
 @dataclass(frozen=True)
-class Mapped:
-    """One map's view of rows and columns: moved points u - c, and what is needed of c."""
+class CentredPoints:
+    """Rows and columns under one input map u, with the mean c of the columns subtracted."""
 
     x: Array  # (n, r)
     y: Array  # (m, r)
@@ -28,12 +29,12 @@ class Mapped:
 
     @property
     def x_raw(self) -> Array:
-        """The rows where they were."""
+        """The rows, not centred."""
         return self.x + self.centre
 
     @property
     def y_raw(self) -> Array:
-        """The columns where they were."""
+        """The columns, not centred."""
         return self.y + self.centre
 
     def scalars(self) -> dict[str, Array]:
@@ -56,17 +57,17 @@ class Mapped:
         return {"rr": 2 * (own - along), "xy": along + centre, "yy": 2 * (own + centre)}
 
 
-def mapped(structure: Structure, rows: Array, columns: Array) -> list[Mapped]:
-    """Return the view of each map."""
+def centred_points(structure: Structure, rows: Array, columns: Array) -> list[CentredPoints]:
+    """Return the centred points of each map."""
     views = []
     for mapping in structure.maps:
         y = mapping.rows(columns)
         centre = jnp.mean(y, axis=0)
-        views.append(Mapped(mapping.rows(rows) - centre, y - centre, centre))
+        views.append(CentredPoints(mapping.rows(rows) - centre, y - centre, centre))
     return views
 
 
-def scalar_arrays(structure: Structure, views: list[Mapped], rows: Array, columns: Array) -> list[Array]:
+def scalar_arrays(structure: Structure, views: list[CentredPoints], rows: Array, columns: Array) -> list[Array]:
     """Return the needed scalars of all pairs, each (n, m), in the order of ``structure.scalars``."""
     pairs = [view.scalars() for view in views]
     sides = {
@@ -83,12 +84,12 @@ def scalar_arrays(structure: Structure, views: list[Mapped], rows: Array, column
     return [jnp.broadcast_to(array(scalar), shape) for scalar in structure.scalars]
 
 
-def directional_arrays(structure: Structure, views: list[Mapped], columns: Array, vectors: Array) -> list[Array]:
+def directional_arrays(structure: Structure, views: list[CentredPoints], columns: Array, vectors: Array) -> list[Array]:
     """Return the derivatives of the scalars in y along v_j, in the order of ``structure.scalars``."""
     along = [
-        view.directional(mapping.push(columns, vectors)) for view, mapping in zip(views, structure.maps, strict=True)
+        view.directional(mapping.jvp(columns, vectors)) for view, mapping in zip(views, structure.maps, strict=True)
     ]
-    values = [feature.push(columns, vectors) for feature in structure.features]
+    values = [feature.jvp(columns, vectors) for feature in structure.features]
     shape = (len(views[0].x) if views else 1, len(columns))
 
     def array(scalar: Scalar) -> Array:
@@ -102,7 +103,7 @@ def directional_arrays(structure: Structure, views: list[Mapped], columns: Array
 
 
 def over_pairs(function: Any) -> Any:
-    """Lift a function of scalars of one pair to (n, m) arrays."""
+    """Return a function of (n, m) arrays from one of the scalars of one pair."""
     return jax.vmap(jax.vmap(function))
 
 

@@ -1,6 +1,7 @@
-"""How each summand of a kernel will be multiplied: by structure, as a direct sum or product, or by autodiff.
+"""The path that products with each summand of a kernel take: structured, separable, or plain automatic differentiation.
 
-A sum is split, so that one opaque summand does not slow down the others; all structured summands become one.
+A sum is split, so that one summand without known structure does not slow down the others. All structured summands are
+then merged into one.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jax import Array
 
-from sonde.kernels.compose import Scaled, Sum
-from sonde.kernels.kernel import Kernel
-from sonde.kernels.separable import _Direct
+from sonde.kernels.kernel import Kernel, Scaled, Sum
+from sonde.kernels.separable import DirectKernel
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def paths(kernel: Kernel) -> tuple[str, ...]:
 
 
 def summands(kernel: Kernel) -> list[Part]:
-    """Return the summands one by one."""
+    """Return the summands, structured ones not merged."""
     return _summands(kernel, 1.0)
 
 
@@ -50,7 +50,7 @@ def _summands(kernel: Kernel, factor: Array | float) -> list[Part]:
         return [part for one in kernel.parts for part in _summands(one, factor)]
     if isinstance(kernel, Scaled):
         return _summands(kernel.kernel, factor * jnp.asarray(kernel.factor))
-    if isinstance(kernel, _Direct) and kernel.separable:
+    if isinstance(kernel, DirectKernel) and kernel.separable:
         return [Part(kernel, "separable", factor)]
     return [Part(kernel, "autodiff" if kernel.structure() is None else "structured", factor)]
 

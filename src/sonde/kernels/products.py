@@ -1,18 +1,18 @@
 """Products with the matrices of all derivatives of a kernel, never formed.
 
-For weights w_j (on values) and v_j (on gradients) the columns make the function of a point
+For weights w_j (on values) and v_j (on gradients) of the columns y_j, define
 
     h(x) = sum_j [ w_j k(x, y_j) + v_j . grad_y k(x, y_j) ],
 
-and the product is h and its gradient at the rows. With k = phi(z), z the scalars, s_j the derivative of z in y along
-v_j, and g = grad phi, H = Hess phi:
+The product is h and its gradient at the rows. With k = phi(z), z the scalars, s_j the derivative of z in y along v_j, g
+the gradient and H the Hessian of phi in z:
 
     h      = sum_j [ w phi + g.s ]
     grad h = sum_j [ (g_xy - 2 g_rr) v_j + sum_z q_z grad_x z ],      q = w g + H s,
 
-where grad_x of x.x, x.y, r.r, f(x) is 2 x, y_j, 2 (x - y_j), grad f(x). Summed over j these are matrix products:
-one each for x.y, x.v, the term in v_j and the term in y_j, whatever the kernel. q is one forward derivative of the
-gradient of a function of a few scalars. (Section 3.2 of the paper derives the same node by node.)
+where grad_x of x.x, x.y, r.r, f(x) is 2 x, y_j, 2 (x - y_j), grad f(x). Summed over j these are matrix products: one
+each for x.y, x.v, the term in v_j and the term in y_j, for every kernel. q is the gradient of w phi + g.s, a function
+of a few scalars. (Section 3.2 of the paper derives the same rules one by one for each node of the expression.)
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from sonde.kernels.kernel import Kernel
-from sonde.kernels.pairwise import Mapped, directional_arrays, mapped, over_pairs, scalar_arrays
-from sonde.kernels.separable import DirectProduct, _Direct
+from sonde.kernels.pairwise import CentredPoints, centred_points, directional_arrays, over_pairs, scalar_arrays
+from sonde.kernels.separable import DirectKernel, DirectProduct
 from sonde.kernels.structure import Structure
 
 
@@ -46,11 +46,11 @@ class Weights(NamedTuple):
 def structured_product(
     structure: Structure, rows: Array, columns: Array, weights: Weights, orders: Orders
 ) -> tuple[Array, Array]:
-    """Return h (n,) and its gradient (n, d) at the rows, by structure."""
+    """Return h (n,) and its gradient (n, d) at the rows, for a kernel of known structure."""
     if not structure.scalars:  # a constant
         total = structure.flat_phi() * (0.0 if weights.value is None else jnp.sum(weights.value))
         return jnp.full(len(rows), total, rows.dtype), jnp.zeros_like(rows)
-    views = mapped(structure, rows, columns)
+    views = centred_points(structure, rows, columns)
     z = scalar_arrays(structure, views, rows, columns)
     s = None if weights.gradient is None else directional_arrays(structure, views, columns, weights.gradient)
     shape = (len(rows), len(columns))
@@ -84,7 +84,7 @@ def _local(structure: Structure, z: list[Array], s: list[Array] | None, w: Array
 
 def assemble_gradient(
     structure: Structure,
-    views: list[Mapped],
+    views: list[CentredPoints],
     rows: Array,
     columns: Array,
     vectors: Array | None,
@@ -98,18 +98,18 @@ def assemble_gradient(
         own = {scalar.name: pair for scalar, pair in by_name.items() if scalar.owner == index and scalar.name[0] != "f"}
         zero = jnp.zeros((), rows.dtype)
         (q_xx, _), (q_xy, g_xy), (q_rr, g_rr) = (own.get(name, (zero, zero)) for name in ("xx", "xy", "rr"))
-        around = 2 * (_row_sums(q_xx, rows) + _row_sums(q_rr, rows)) * view.x  # 2 x and 2 r, less their y
-        if "xx" in own or "xy" in own:  # the part of 2 x and y that the centre was taken from
+        around = 2 * (_row_sums(q_xx, rows) + _row_sums(q_rr, rows)) * view.x  # 2 x, and 2 r without its y
+        if "xx" in own or "xy" in own:  # add back the centre in 2 x and y
             around = around + (2 * _row_sums(q_xx, rows) + _row_sums(q_xy, rows)) * view.centre
         if "xy" in own or "rr" in own:
             around = around + (q_xy - 2 * q_rr) @ view.y
             if vectors is not None:
-                around = around + (g_xy - 2 * g_rr) @ mapping.push(columns, vectors)
-        total = total + mapping.pull(rows, around)
+                around = around + (g_xy - 2 * g_rr) @ mapping.jvp(columns, vectors)
+        total = total + mapping.vjp(rows, around)
     for index, feature in enumerate(structure.features):
         parts = [by_name[scalar][0] for scalar in by_name if scalar.owner == index and scalar.name == "fx"]
         sums = jnp.stack([jnp.sum(part, axis=1) for part in parts], axis=1)
-        total = total + feature.pull(rows, sums)
+        total = total + feature.vjp(rows, sums)
     return total
 
 
@@ -118,23 +118,23 @@ def _row_sums(coefficients: Array, rows: Array) -> Array:
 
 
 def separable_product(
-    kernel: _Direct, rows: Array, columns: Array, weights: Weights, orders: Orders
+    kernel: DirectKernel, rows: Array, columns: Array, weights: Weights, orders: Orders
 ) -> tuple[Array, Array]:
     """Return h and its gradient for a direct sum or product of one-dimensional kernels: O(d) for each pair.
 
-    With k_a, and w_a = v_a d k_a/dy_a, h = F(k, w) is the derivative of the sum or product of the k_a along w, and
-    dh/dx_a = F_k_a dk_a/dx_a + F_w_a v_a d^2 k_a/dx_a dy_a: diagonal plus rank one for products, diagonal for sums.
+    Let S(k) be the sum or product of the k_a, and u_a = v_a dk_a/dy_a. Then h = F(k, u) = w S + grad S . u, and
+    dh/dx_a = F_k_a dk_a/dx_a + F_u_a v_a d^2 k_a/dx_a dy_a: diagonal plus rank one for products, diagonal for sums.
     """
     combine = jnp.prod if isinstance(kernel, DirectProduct) else jnp.sum
-    order = jnp.array([columns[0] for columns in kernel._columns])
+    order = jnp.array([columns[0] for columns in kernel.part_columns])
 
     def pair(x: Array, y: Array, w: Array, v: Array) -> tuple[Array, Array]:
-        k, dx, dy, dxy = kernel.lines(x, y, _line)
+        k, dx, dy, dxy = kernel.each_part(x, y, _one_dimensional)
         v = v[order]
 
         def total(k: Array, along: Array) -> Array:
-            value, slope = jax.jvp(combine, (k,), (along,))
-            return w * value + slope
+            value, derivative = jax.jvp(combine, (k,), (along,))
+            return w * value + derivative
 
         h, (by_k, by_along) = jax.value_and_grad(total, argnums=(0, 1))(k, v * dy)
         return h, jnp.zeros_like(x).at[order].set(by_k * dx + by_along * v * dxy)
@@ -142,36 +142,36 @@ def separable_product(
     return _by_rows(pair, rows, columns, weights)
 
 
-def _line(kernel: Kernel, x: Array, y: Array) -> tuple[Array, Array, Array, Array]:
-    """Return a one-dimensional kernel's value, both slopes and mixed derivative."""
+def _one_dimensional(kernel: Kernel, x: Array, y: Array) -> tuple[Array, Array, Array, Array]:
+    """Return the value, both first derivatives and the mixed derivative of a one-dimensional kernel."""
 
     def k(x: Array, y: Array) -> Array:
         return kernel(x[None], y[None])
 
-    def slope_y(x: Array, y: Array) -> Array:
+    def derivative_y(x: Array, y: Array) -> Array:
         return jax.grad(k, argnums=1)(x, y)
 
     dx, dy = jax.grad(k, argnums=(0, 1))(x, y)
-    return k(x, y), dx, dy, jax.grad(slope_y)(x, y)
+    return k(x, y), dx, dy, jax.grad(derivative_y)(x, y)
 
 
 def autodiff_product(
     kernel: Kernel, rows: Array, columns: Array, weights: Weights, orders: Orders
 ) -> tuple[Array, Array]:
-    """Return h and its gradient for any kernel by differentiating the directional derivative: O(d) for each pair."""
+    """Return h and its gradient for any kernel, by automatic differentiation: O(d) for each pair."""
 
     def pair(x: Array, y: Array, w: Array, v: Array) -> tuple[Array, Array]:
         def column(x: Array) -> Array:
-            value, slope = jax.jvp(lambda y: kernel(x, y), (y,), (v,))
-            return w * value + slope
+            value, derivative = jax.jvp(lambda y: kernel(x, y), (y,), (v,))
+            return w * value + derivative
 
         def value_only(x: Array) -> Array:
             return w * kernel(x, y)
 
         if not orders.gradient:
             return (column(x) if weights.gradient is not None else value_only(x)), jnp.zeros_like(x)
-        h, slope = jax.value_and_grad(column if weights.gradient is not None else value_only)(x)
-        return h, slope
+        h, gradient = jax.value_and_grad(column if weights.gradient is not None else value_only)(x)
+        return h, gradient
 
     return _by_rows(pair, rows, columns, weights)
 
@@ -183,8 +183,8 @@ def _by_rows(pair: Any, rows: Array, columns: Array, weights: Weights) -> tuple[
     over_columns = jax.vmap(pair, in_axes=(None, 0, 0, 0))
 
     def row(x: Array) -> tuple[Array, Array]:
-        h, slope = over_columns(x, columns, w, v)
-        return jnp.sum(h), jnp.sum(slope, axis=0)
+        h, gradient = over_columns(x, columns, w, v)
+        return jnp.sum(h), jnp.sum(gradient, axis=0)
 
     result: tuple[Array, Array] = jax.vmap(row)(rows)
     return result

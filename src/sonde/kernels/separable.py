@@ -1,8 +1,8 @@
-"""Direct sums and products: each part acts on entries of its own, k = sum_i or prod_i of k_i(x_i, y_i).
+"""Direct sums and products: k = sum_i or prod_i of k_i(x_i, y_i), where each part k_i has its own entries of the input.
 
-With one entry for each part the derivative blocks are diagonal (sum) or diagonal plus rank one (product): ``lines``
-gives the parts' one-dimensional derivatives, ``products`` the rest. Parts of several entries each are joined like
-any other kernels, with a map that selects their entries.
+If each part has one entry, the derivative blocks are diagonal (sum) or diagonal plus rank one (product).
+``each_part`` then gives the one-dimensional derivatives of the parts, and ``products.separable_product`` multiplies.
+If a part has several entries, the parts are composed like any other kernels, each with a map that selects its entries.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from sonde.errors import KernelError
-from sonde.kernels.compose import Product, Sum
-from sonde.kernels.inputs import _Mapped
-from sonde.kernels.kernel import Kernel
+from sonde.kernels.inputs import MappedKernel
+from sonde.kernels.kernel import Kernel, Product, Sum
 from sonde.kernels.maps import Map, Select
 from sonde.kernels.structure import Structure
 
@@ -31,7 +30,7 @@ def _as_columns(given: Sequence[Sequence[int] | int] | None) -> tuple[tuple[int,
     return tuple((int(one),) if isinstance(one, int) else tuple(int(i) for i in one) for one in given)
 
 
-class Entries(_Mapped):
+class Entries(MappedKernel):
     """A kernel of some entries of the inputs."""
 
     kernel: Kernel
@@ -41,30 +40,33 @@ class Entries(_Mapped):
         return Select(self.columns)
 
 
-class _Direct(Kernel):
+class DirectKernel(Kernel):
+    """Base class of ``DirectSum`` and ``DirectProduct``."""
+
     parts: eqx.AbstractVar[tuple[Kernel, ...]]
     columns: eqx.AbstractVar[tuple[tuple[int, ...], ...] | None]
 
     @property
     def smoothness(self) -> float:
-        """That of the roughest part."""
+        """Smoothness of the roughest part."""
         return min(part.smoothness for part in self.parts)
 
     @property
     def separable(self) -> bool:
         """Whether every part acts on one entry."""
-        return all(len(columns) == 1 for columns in self._columns)
+        return all(len(columns) == 1 for columns in self.part_columns)
 
     @property
-    def _columns(self) -> tuple[tuple[int, ...], ...]:
+    def part_columns(self) -> tuple[tuple[int, ...], ...]:
+        """The entries of each part."""
         return tuple((i,) for i in range(len(self.parts))) if self.columns is None else self.columns
 
     def _entries(self) -> tuple[Kernel, ...]:
-        return tuple(Entries(part, columns) for part, columns in zip(self.parts, self._columns, strict=True))
+        return tuple(Entries(part, columns) for part, columns in zip(self.parts, self.part_columns, strict=True))
 
-    def lines(self, x: Array, y: Array, function: Callable[[Kernel, Array, Array], Any]) -> Any:
-        """Return ``function(k_i, x_i, y_i)`` for all parts, stacked; parts of one form are done at once."""
-        order = jnp.array([columns[0] for columns in self._columns])
+    def each_part(self, x: Array, y: Array, function: Callable[[Kernel, Array, Array], Any]) -> Any:
+        """Return ``function(k_i, x_i, y_i)`` for all parts, stacked; parts of the same type are vmapped."""
+        order = jnp.array([columns[0] for columns in self.part_columns])
         x, y = x[order], y[order]
         if len({jax.tree.structure(part) for part in self.parts}) == 1 and _shapes_agree(self.parts):
             stacked = jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *self.parts)
@@ -73,7 +75,7 @@ class _Direct(Kernel):
         return jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
 
 
-class DirectSum(_Direct):
+class DirectSum(DirectKernel):
     """sum_i k_i(x_i, y_i). ``columns`` gives each part its entries; by default part i has entry i."""
 
     parts: tuple[Kernel, ...] = eqx.field(converter=tuple)
@@ -87,11 +89,11 @@ class DirectSum(_Direct):
         return functools.reduce(operator.add, (part(x, y) for part in self._entries()))
 
     def structure(self) -> Structure | None:
-        """The parts' scalars, unless each has one entry: that is done better."""
+        """The scalars of the parts; None if each part has one entry, which ``separable_product`` does faster."""
         return None if self.separable else Sum(self._entries()).structure()
 
 
-class DirectProduct(_Direct):
+class DirectProduct(DirectKernel):
     """prod_i k_i(x_i, y_i). ``columns`` gives each part its entries; by default part i has entry i."""
 
     parts: tuple[Kernel, ...] = eqx.field(converter=tuple)
@@ -105,7 +107,7 @@ class DirectProduct(_Direct):
         return functools.reduce(operator.mul, (part(x, y) for part in self._entries()))
 
     def structure(self) -> Structure | None:
-        """The parts' scalars, unless each has one entry: that is done better."""
+        """The scalars of the parts; None if each part has one entry, which ``separable_product`` does faster."""
         return None if self.separable else Product(self._entries()).structure()
 
 

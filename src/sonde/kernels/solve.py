@@ -1,13 +1,13 @@
-"""(K + noise) z = b: Cholesky while the matrix is small, preconditioned conjugate gradients beyond.
+"""Linear solves (K + noise) z = b: Cholesky for small matrices, preconditioned conjugate gradients for large ones.
 
-The preconditioner is the part of the matrix that does not mix inputs: (P + noise) (x) I_d with P = g_xy - 2 g_rr,
-one n by n Cholesky for all d inputs, and the values' own matrix for the values. Where the kernel has no such part
-(several input maps, or no structure) it is the diagonal.
+The preconditioner of the gradients is the part of the matrix that does not mix inputs: (P + noise) (x) I_d with
+P = g_xy - 2 g_rr, so one n by n Cholesky serves all d inputs. The preconditioner of the values is their own n by n
+matrix. If the kernel has no such part (several input maps, or no known structure) it is the diagonal.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -17,21 +17,19 @@ import numpy as np
 from jax import Array
 
 from sonde.errors import KernelError, NotPositiveDefinite
-from sonde.kernels.kept import coefficients
+from sonde.kernels.coefficients import coefficients
+from sonde.kernels.gram import DerivativeGram
 from sonde.kernels.maps import Identity
 from sonde.kernels.parts import split
-from sonde.kernels.precision import handed_out, in_precision_of
+from sonde.kernels.precision import in_precision_of, keep_precision
 
-if TYPE_CHECKING:
-    from sonde.kernels.gram import DerivativeGram
-
-DENSE_SIZE = 3000  # entries up to which Cholesky is quicker than conjugate gradients
+DENSE_SIZE = 3000  # up to this many entries Cholesky is faster than conjugate gradients
 KEPT_MEMORY = 2**30  # bytes of coefficients that an iterative solve may keep
 _JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # times the mean of the diagonal
 
 
 class Solution(NamedTuple):
-    """A solution and how it came about. ``residual`` is |b - K z| / |b|."""
+    """A solution and how it was found. ``residual`` is |b - (K + noise) z| / |b|."""
 
     value: Array
     converged: bool
@@ -41,7 +39,7 @@ class Solution(NamedTuple):
 
 
 def solve(operator: DerivativeGram, vector: Any, *, noise: Any, tolerance: float, max_steps: int | None) -> Solution:
-    """Solve with the operator plus noise on its diagonal."""
+    """Solve (K + noise) z = b."""
     with in_precision_of(operator.X):
         b = jnp.asarray(vector, operator.X.dtype)
         variances = noise_vector(operator, noise)
@@ -51,14 +49,14 @@ def solve(operator: DerivativeGram, vector: Any, *, noise: Any, tolerance: float
             raise KernelError("the right-hand side has a value that is not finite")
         method = _dense if variances.size <= DENSE_SIZE else _iterative
         value, steps, name = method(operator, b.reshape(-1), variances, tolerance, max_steps)
-        left = b.reshape(-1) - operator.mv(value) - variances * value
-        residual = float(jnp.linalg.norm(left) / jnp.maximum(jnp.linalg.norm(b), jnp.finfo(b.dtype).tiny))
+        rest = b.reshape(-1) - operator.mv(value) - variances * value
+        residual = float(jnp.linalg.norm(rest) / jnp.maximum(jnp.linalg.norm(b), jnp.finfo(b.dtype).tiny))
         limit = max(tolerance * 10, 1e4 * float(jnp.finfo(b.dtype).eps))
-    return Solution(handed_out(value.reshape(b.shape)), residual <= limit, residual, steps, name)
+    return Solution(keep_precision(value.reshape(b.shape)), residual <= limit, residual, steps, name)
 
 
 def noise_vector(operator: DerivativeGram, noise: Any) -> Array:
-    """Return the noise variance of every entry, from one for all, for each entry of a point, or for each entry."""
+    """Return the noise variance of every entry; given are one for all, for each entry of a point, or for each."""
     if operator.Y is not None:
         raise KernelError("only a square operator, made without Y, can be solved with")
     n, p = len(operator.X), operator.entries
@@ -71,7 +69,7 @@ def noise_vector(operator: DerivativeGram, noise: Any) -> Array:
 
 
 def factorise(operator: DerivativeGram, variances: Array) -> Array:
-    """Return the Cholesky factor of the whole matrix plus noise, with as little jitter as works."""
+    """Return the Cholesky factor of K + noise, with the smallest jitter that succeeds."""
     matrix = operator.as_matrix() + jnp.diag(variances)
     scale = float(jnp.mean(jnp.diagonal(matrix)))
     eps = float(jnp.finfo(matrix.dtype).eps)
@@ -81,7 +79,7 @@ def factorise(operator: DerivativeGram, variances: Array) -> Array:
             return factor
     raise NotPositiveDefinite(
         f"the {len(matrix)} by {len(matrix)} matrix of {type(operator.kernel).__name__} is not positive definite, even "
-        f"with jitter {_JITTERS[-1]:g}; check for repeated points without noise, very long lengthscales, and that the "
+        f"with jitter {_JITTERS[-1]:g}; check for repeated points without noise, very long length scales, and that the "
         "kernel is a covariance function; or add noise"
     )
 
@@ -89,20 +87,20 @@ def factorise(operator: DerivativeGram, variances: Array) -> Array:
 def _dense(operator: DerivativeGram, b: Array, variances: Array, *_: Any) -> tuple[Array, int, str]:
     factor = factorise(operator, variances)
     value = jax.scipy.linalg.cho_solve((factor, True), b)
-    left = b - operator.mv(value) - variances * value
-    return value + jax.scipy.linalg.cho_solve((factor, True), left), 1, "cholesky"  # one step of refinement
+    rest = b - operator.mv(value) - variances * value
+    return value + jax.scipy.linalg.cho_solve((factor, True), rest), 1, "cholesky"  # one step of refinement
 
 
 def _iterative(
     operator: DerivativeGram, b: Array, variances: Array, tolerance: float, max_steps: int | None
 ) -> tuple[Array, int, str]:
-    kept = operator if operator.kept is not None else _keeping(operator)
+    kept = operator if operator.kept is not None else with_coefficients(operator)
     value, steps = _conjugate_gradients(kept, b, variances, tolerance, max_steps or 2000)
     return value, int(steps), "conjugate gradients"
 
 
-def _keeping(operator: DerivativeGram) -> DerivativeGram:
-    """Return the operator with its coefficients kept for the many products to come, where they are not too large."""
+def with_coefficients(operator: DerivativeGram) -> DerivativeGram:
+    """Return the operator with its pairwise coefficients kept for many products, unless they need too much memory."""
     fits = len(operator.X) ** 2 * operator.X.dtype.itemsize * 8 <= KEPT_MEMORY
     if not fits or operator.observed.hessian:
         return operator
@@ -132,26 +130,26 @@ def _preconditioner(operator: DerivativeGram, variances: Array) -> Any:
         scale = operator.diagonal() + variances
         return lambda z: z / scale
     kept = operator.kept if operator.kept is not None else coefficients(structure, operator.X, operator.X)  # type: ignore[arg-type]
-    of = {scalar.name: slope for scalar, slope in zip(structure.scalars, kept.slopes, strict=True)}  # type: ignore[union-attr]
-    across = of.get("xy", 0.0) - 2 * of.get("rr", 0.0)
-    gradients = _safe_factor(jnp.asarray(across), noise)
+    gradient = {scalar.name: each for scalar, each in zip(structure.scalars, kept.gradient, strict=True)}  # type: ignore[union-attr]
+    diagonal_part = gradient.get("xy", 0.0) - 2 * gradient.get("rr", 0.0)
+    gradients = _safe_factor(jnp.asarray(diagonal_part), noise)
     values = _safe_factor(kept.phi, noise) if operator.observed.value else None
 
     def apply(z: Array) -> Array:
         z = z.reshape(n, p)
         first = int(operator.observed.value)
-        done = [jax.scipy.linalg.cho_solve((values, True), z[:, :first])] if values is not None else []
+        solved = [jax.scipy.linalg.cho_solve((values, True), z[:, :first])] if values is not None else []
         if operator.observed.gradient:
-            done.append(jax.scipy.linalg.cho_solve((gradients, True), z[:, first:]))
-        return jnp.concatenate(done, axis=1).reshape(-1)
+            solved.append(jax.scipy.linalg.cho_solve((gradients, True), z[:, first:]))
+        return jnp.concatenate(solved, axis=1).reshape(-1)
 
     return apply
 
 
 def _safe_factor(matrix: Array, noise: Array) -> Array:
-    """Return the Cholesky factor of a part of the matrix, or of its diagonal where that is not positive definite."""
+    """Return the Cholesky factor of the matrix plus noise, or of its diagonal if that is not positive definite."""
     scale = jnp.mean(jnp.abs(jnp.diagonal(matrix)))
-    lifted = matrix + jnp.diag(noise + 1e-6 * scale)
-    factor = jnp.linalg.cholesky(lifted)
+    jittered = matrix + jnp.diag(noise + 1e-6 * scale)
+    factor = jnp.linalg.cholesky(jittered)
     plain = jnp.diag(jnp.sqrt(jnp.abs(jnp.diagonal(matrix)) + noise + 1e-6 * scale))
     return jnp.where(jnp.all(jnp.isfinite(factor)), factor, plain)

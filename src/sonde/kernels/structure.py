@@ -1,12 +1,12 @@
-"""What a kernel depends on: k(x, y) = phi(scalars), and how the scalars come from x and y.
+"""The structure of a kernel: k(x, y) = phi(scalars), and how the scalars come from x and y.
 
 ::
 
     Pair      x.x, x.y, y.y, r.r     of one pair, after an input map u: x -> u(x)
     feature   f(x), f(y)             of a function f: R^d -> R^m
 
-Sums, products, powers and compositions of kernels that are functions of such scalars are again functions of such
-scalars: ``join`` makes one structure of two. Only what is *needed* is ever computed.
+A sum, product, power or composition of kernels that are functions of such scalars is again a function of such scalars:
+``join`` merges their structures. Only the scalars that phi uses are computed.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ class Pair(NamedTuple):
     rr: Any
 
 
-class Values(NamedTuple):
+class FeatureValues(NamedTuple):
     """The values of one feature at both inputs, each a tuple of m scalars."""
 
     x: Any
     y: Any
 
 
-Phi = Callable[[Sequence[Pair], Sequence[Values]], Array]
+Phi = Callable[[Sequence[Pair], Sequence[FeatureValues]], Array]
 
 
 @dataclass(frozen=True)
 class Structure:
-    """k(x, y) = phi(pairs, values): one ``Pair`` for each map, one ``Values`` for each feature."""
+    """k(x, y) = phi(pairs, values): one ``Pair`` for each map, one ``FeatureValues`` for each feature."""
 
     maps: tuple[Map, ...]
     needs: tuple[frozenset[str], ...]
@@ -55,7 +55,7 @@ class Structure:
 
     @property
     def scalars(self) -> list[Scalar]:
-        """The scalars that are needed, in a fixed order."""
+        """The scalars that phi uses, in a fixed order."""
         pairs = [
             Scalar(name, index) for index, needs in enumerate(self.needs) for name in Pair._fields if name in needs
         ]
@@ -68,14 +68,16 @@ class Structure:
         return [*pairs, *values]
 
     def flat_phi(self, *scalars: Array) -> Array:
-        """Phi as a function of the needed scalars alone."""
+        """Return phi as a function of the scalars that it uses."""
         given = dict(zip(self.scalars, scalars, strict=True))
         zero = jnp.zeros_like(scalars[0]) if scalars else jnp.zeros(())
         pairs = [
             Pair(*(given.get(Scalar(name, index), zero) for name in Pair._fields)) for index in range(len(self.maps))
         ]
         values = [
-            Values(*(tuple(given[Scalar(side, index, part)] for part in range(feature.size)) for side in ("fx", "fy")))
+            FeatureValues(
+                *(tuple(given[Scalar(side, index, part)] for part in range(feature.size)) for side in ("fx", "fy"))
+            )
             for index, feature in enumerate(self.features)
         ]
         return jnp.asarray(self.phi(pairs, values))
@@ -106,7 +108,7 @@ class Scalar(NamedTuple):
 
 
 def constant(phi: Callable[[], Array]) -> Structure:
-    """Return the structure of a kernel that depends on nothing."""
+    """Return the structure of a constant kernel."""
     return Structure((), (), (), lambda pairs, values: phi())
 
 
@@ -116,11 +118,11 @@ def single(needs: frozenset[str], profile: Callable[[Pair], Array]) -> Structure
 
 
 def join(operation: Callable[..., Array], *parts: Structure) -> Structure:
-    """Return the structure of ``operation(k1, k2, ...)``; unmapped inputs are shared, other maps stand side by side."""
+    """Return the structure of ``operation(k1, k2, ...)``; parts without an input map share their scalars."""
     maps: list[Map] = []
     needs: list[frozenset[str]] = []
     features: list[Feature] = []
-    places: list[tuple[list[int], int]] = []
+    positions: list[tuple[list[int], int]] = []
     for part in parts:
         own = []
         for mapping, need in zip(part.maps, part.needs, strict=True):
@@ -134,13 +136,13 @@ def join(operation: Callable[..., Array], *parts: Structure) -> Structure:
                 own.append(len(maps))
                 maps.append(mapping)
                 needs.append(need)
-        places.append((own, len(features)))
+        positions.append((own, len(features)))
         features.extend(part.features)
 
-    def phi(pairs: Sequence[Pair], values: Sequence[Values]) -> Array:
+    def phi(pairs: Sequence[Pair], values: Sequence[FeatureValues]) -> Array:
         results = [
             part.phi([pairs[at] for at in own], values[first : first + len(part.features)])
-            for part, (own, first) in zip(parts, places, strict=True)
+            for part, (own, first) in zip(parts, positions, strict=True)
         ]
         return operation(*results)
 

@@ -1,4 +1,4 @@
-"""Kernels of the user's own: a plain function, with a declaration of what it depends on where that is known."""
+"""User-defined kernels: a plain Python function, and what it is a function of, where that is known."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
-from sonde.kernels.kernel import Kernel, PairKernel
+from sonde.kernels.kernel import Kernel
+from sonde.kernels.pairkernel import PairKernel
 from sonde.kernels.structure import DISTANCE, DOT, INNER, Pair
 
 
 class Function(Kernel):
-    """k(x, y) by any function of one pair of vectors: works everywhere, by plain automatic differentiation."""
+    """k(x, y) from any function of one pair of vectors; its derivatives come from automatic differentiation."""
 
     function: Callable[[Array, Array], Array]
     differentiable: float = eqx.field(static=True, default=math.inf)
 
     @property
     def smoothness(self) -> float:
-        """As declared."""
+        """The number of times that ``differentiable`` declares."""
         return self.differentiable
 
     def __call__(self, x: Array, y: Array) -> Array:
@@ -30,7 +31,7 @@ class Function(Kernel):
 
 
 class Isotropic(PairKernel):
-    """f(r.r), f a function of the squared distance."""
+    """f(r.r): an isotropic kernel from a function of the squared distance."""
 
     function: Callable[[Array], Array]
     differentiable: float = eqx.field(static=True, default=math.inf)
@@ -38,7 +39,7 @@ class Isotropic(PairKernel):
 
     @property
     def smoothness(self) -> float:
-        """As declared."""
+        """The number of times that ``differentiable`` declares."""
         return self.differentiable
 
     def profile(self, pair: Pair) -> Array:
@@ -47,7 +48,7 @@ class Isotropic(PairKernel):
 
 
 class DotProduct(PairKernel):
-    """f(x.y), f a function of the inner product."""
+    """f(x.y): a dot-product kernel from a function of the inner product."""
 
     function: Callable[[Array], Array]
     need = DOT
@@ -58,7 +59,7 @@ class DotProduct(PairKernel):
 
 
 class InnerProducts(PairKernel):
-    """f(x.x, x.y, y.y), f a function of the three inner products."""
+    """f(x.x, x.y, y.y): a kernel from a function of the three inner products."""
 
     function: Callable[[Array, Array, Array], Array]
     need = INNER
