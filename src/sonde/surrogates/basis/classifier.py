@@ -124,7 +124,7 @@ Blocks = Callable[[], Iterator[tuple[Array, Array]]]
 
 
 def _blocks(network: Network, k: int, table: Table) -> Blocks:
-    """Return an iterable, repeatedly, of the basis functions of network k and the labels, block by block."""
+    """Return a function that iterates over basis functions of network k and labels, block by block."""
     own, cached = network.members(slice(k, k + 1)), list[tuple[Array, Array]]()
 
     def each() -> Iterator[tuple[Array, Array]]:
