@@ -1,8 +1,8 @@
-"""Measurements of paper 001 (Snoek et al. 2015, DNGO): a network's features under a Bayesian linear model.
+"""Benchmarks of DNGO (Snoek et al. 2015): Bayesian linear regression on the features of networks.
 
-A *task* is one row of a table of the paper: a problem of the arena, how often it may be evaluated, and what the paper
-says was found. A *contender* plays a task with a seed and leaves the values it saw, in order. ``table1`` adds the runs
-that are missing, and draws what is there.
+A *task* is one row of a table of the paper: a problem of the arena, its number of evaluations, and the result of the
+paper. A *contender* runs a task with a seed and returns the values it observed, in order. ``table1`` adds missing runs
+and draws all runs.
 
 References
 ----------

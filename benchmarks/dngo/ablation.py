@@ -1,10 +1,10 @@
-"""What each choice of the model is worth: how well results are foretold that the model has not seen.
+"""Ablation of the surrogate: how well each variant predicts unseen values.
 
     python -m benchmarks.dngo.ablation [--full] [--core K]
 
-Histories look like those of a run: half of the points spread evenly, half around the optimum. Judged is the mean
-logarithm of the density of 400 unseen values, half of them near the optimum (higher is better; values are
-standardised), and the share of them within the band that should hold 90%. Started again, it goes on where it stopped.
+Histories look like those of a run: half of the points spread evenly, half near the optimum. Scores are the mean log
+density of 400 unseen standardised values, half of them near the optimum (higher is better), and the coverage of the 90%
+predictive interval. A restarted run continues where it stopped.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from benchmarks.machine import use_one_core
 Array = NDArray[np.float64]
 
 UNSEEN = 200
-BAND = 1.6449  # deviations to either side that hold 90%
+INTERVAL = 1.6449  # standard deviations to either side: the 90% interval
 
 
 def main() -> None:
@@ -52,17 +52,17 @@ def main() -> None:
             continue
         row: dict[str, Any] = {"model": model}
         for size in sizes:
-            scores = [judge(recipe, make, dimension, size, seed)
+            scores = [score_model(recipe, make, dimension, size, seed)
                       for make, dimension in PROBLEMS.values() for seed in range(seeds)]  # fmt: skip
             row[f"log density, n = {size}"] = float(np.mean([score for score, _ in scores]))
             row[f"in the band, n = {size}"] = float(np.mean([share for _, share in scores]))
         rows.append(row)
         write(name, rows)
-    report(name, "What the choices are worth", rows)
+    report(name, "Ablation of the surrogate", rows)
 
 
 def known(name: str) -> list[dict[str, Any]]:
-    """Return the rows that are there already."""
+    """Return the rows of earlier runs."""
     from benchmarks.report import RESULTS
 
     path = RESULTS / f"{name}.csv"
@@ -72,8 +72,10 @@ def known(name: str) -> list[dict[str, Any]]:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-def judge(recipe: Any, make: Callable[[Array], Array], dimension: int, size: int, seed: int) -> tuple[float, float]:
-    """Return the mean log density of unseen values and the share of them within the 90% band."""
+def score_model(
+    recipe: Any, make: Callable[[Array], Array], dimension: int, size: int, seed: int
+) -> tuple[float, float]:
+    """Return the mean log density of unseen values and the coverage of the 90% interval."""
     from sonde.surrogates.basis.adaptive import AdaptiveBasis
     from sonde.surrogates.basis.data import Table
     from sonde.surrogates.basis.radial import RadialBasis
@@ -93,13 +95,13 @@ def judge(recipe: Any, make: Callable[[Array], Array], dimension: int, size: int
         posteriors: Any = (RadialBasis().learn(covariance, table, size),)
     else:
         posteriors = AdaptiveBasis(recipe).learn(table, size, rng)
-    beliefs = [(posterior.marginals(features(unseen)), posterior.noise) for posterior in posteriors]
-    means = np.array([belief.mean[:, 0] for belief, _ in beliefs])
-    variances = np.array([belief.variance + noise for belief, noise in beliefs])
+    predictions = [(posterior.marginals(features(unseen)), posterior.noise) for posterior in posteriors]
+    means = np.array([at.mean[:, 0] for at, _ in predictions])
+    variances = np.array([at.variance + noise for at, noise in predictions])
     mean, variance = means.mean(axis=0), variances.mean(axis=0) + means.var(axis=0)
     errors = truth - mean
     densities = -0.5 * (np.log(2 * np.pi * variance) + errors**2 / variance)
-    return float(np.mean(np.maximum(densities, -50.0))), float(np.mean(np.abs(errors) < BAND * np.sqrt(variance)))
+    return float(np.mean(np.maximum(densities, -50.0))), float(np.mean(np.abs(errors) < INTERVAL * np.sqrt(variance)))
 
 
 def _points(count: int, optimum: Array, rng: np.random.Generator) -> Array:
@@ -117,7 +119,7 @@ def _peaks(z: Array) -> Array:
 
 
 def _rugged(z: Array) -> Array:
-    """A bowl with ripples."""
+    """A quadratic with cosine waves, on a logarithmic scale."""
     return -np.log1p(np.sum((5 * z) ** 2 + 3 * (1 - np.cos(15 * z)), axis=1))
 
 
@@ -128,7 +130,7 @@ def _valley(z: Array) -> Array:
 
 
 def _kinks(z: Array) -> Array:
-    """Edges and a step: what no stationary process expects."""
+    """Non-smooth edges and a step: no stationary process models them well."""
     return -np.sum(np.abs(z), axis=1) - 1.5 * (z[:, 0] > 0.15) - 2 * np.abs(z[:, 1] - z[:, 2])
 
 

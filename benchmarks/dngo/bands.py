@@ -1,9 +1,10 @@
-"""Figure 2 of the paper: what the activation functions make of the uncertainty, on 20 values of a line.
+"""Figure 2 of the paper: predictive uncertainty of several activation functions, on 20 values in one dimension.
 
     python -m benchmarks.dngo.bands
 
-Above the paper's form, one network trained on squared errors, its regression averaged over ten draws; below Sonde's
-own, five networks trained on the evidence and widened. Shades are one and two standard deviations of the function.
+Top: the method of the paper, one network trained on squared errors, averaged over ten hyperparameter samples. Bottom:
+Sonde's, an ensemble trained on the marginal likelihood with inflated variance. Shades are one and two standard
+deviations of the function.
 """
 
 from collections.abc import Sequence
@@ -30,12 +31,12 @@ FIGURE = Path(__file__).parents[2] / "docs" / "figures" / "dngo-bands.png"
 
 
 def function(x: Array) -> Array:
-    """Return a wave that is faster on the right."""
+    """Return a sine wave of increasing frequency."""
     return np.asarray(np.sin(9 * x + 6 * x * np.abs(x)) * (0.8 + x))
 
 
 def data() -> Table:
-    """Return values at places that leave a gap."""
+    """Return observations that leave a gap."""
     rng = np.random.default_rng(1)
     x = np.concatenate([rng.uniform(-0.5, -0.05, POINTS // 2), rng.uniform(0.15, 0.5, POINTS - POINTS // 2)])
     y = function(x) + NOISE * rng.standard_normal(POINTS)
@@ -43,11 +44,11 @@ def data() -> Table:
 
 
 def bands(recipe: Recipe, table: Table) -> tuple[Array, Array]:
-    """Return the means and standard deviations of the belief on the grid."""
+    """Return the posterior means and standard deviations on the grid."""
     scale, centre = np.std(table.y), np.mean(table.y)
     scaled = table._replace(y=(table.y - centre) / scale)
-    beliefs = AdaptiveBasis(recipe).learn(scaled, len(table.y), np.random.default_rng(0))
-    parts = [belief.marginals(GRID) for belief in beliefs]
+    posteriors = AdaptiveBasis(recipe).learn(scaled, len(table.y), np.random.default_rng(0))
+    parts = [posterior.marginals(GRID) for posterior in posteriors]
     means = np.array([part.mean[:, 0] for part in parts])
     variance = np.mean([part.variance for part in parts], axis=0) + np.var(means, axis=0)
     return centre + scale * means.mean(axis=0), scale * np.sqrt(variance)
@@ -80,8 +81,8 @@ def main() -> None:
 
 
 def _row(form: str, activation: str, mean: Array, deviation: Array) -> dict[str, Any]:
-    """Return how wide the bands are among the data, in the gap and outside, and how often they hold the function."""
-    x, gone = GRID[:, 0], np.abs(function(GRID[:, 0]) - mean)
+    """Return the mean standard deviation and the 2-sigma coverage among the data, in the gap and outside."""
+    x, errors = GRID[:, 0], np.abs(function(GRID[:, 0]) - mean)
     where: Sequence[tuple[str, Array]] = (
         ("among data", (np.abs(x) <= 0.5) & ~((x > -0.05) & (x < 0.15))),
         ("in the gap", (x > -0.05) & (x < 0.15)),
@@ -90,7 +91,7 @@ def _row(form: str, activation: str, mean: Array, deviation: Array) -> dict[str,
     row: dict[str, Any] = {"form": form, "activation": activation}
     for name, at in where:
         row[name] = float(np.mean(deviation[at]))
-        row[f"{name}, within 2"] = float(np.mean(gone[at] <= 2 * deviation[at]))
+        row[f"{name}, within 2"] = float(np.mean(errors[at] <= 2 * deviation[at]))
     return row
 
 

@@ -1,8 +1,8 @@
-"""Large batches: points with imagined outcomes of those under way, against Thompson sampling.
+"""Large batches: fantasies of the pending points against Thompson sampling.
 
     python -m benchmarks.dngo.batches [--full] [--core K]
 
-Rounds of q points at once, all told before the next round; log10 regret after the last, mean over functions and seeds.
+Synchronous rounds of q points; log10 regret after the last round, mean over functions and seeds.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """A stand-in for the tuning of the paper's image captions: table 7's parameters, a closed form for their BLEU-4.
 
-The real one took 2700 days of processors. This one has what made it hard: most of the box fails, in places at random;
-categories shift the optimum; one parameter is there in half of the space; there are many local optima. The noiseless
-value is ``PEAK * exp(-penalty)`` with terms that are never negative and vanish together at the paper's optimum.
+The real problem took 2700 processor days. This one has what made it hard: most of the space fails, at random near the
+boundary; categories shift the optimum; one parameter is conditional; there are many local optima. The noiseless value
+is ``PEAK * exp(-penalty)``, whose terms are nonnegative and vanish together at the paper's optimum.
 
 References
 ----------
@@ -37,7 +37,7 @@ NOISE = 0.1  # standard deviation of an evaluation
 # as well: additive, embedding 100. Multiplicative with 200 has 24.72, additive with 200 24.35, the others less than 24.
 BEST_KNOWN = PEAK
 HOURS = 26.6  # the paper's mean; here of jobs that end well, of configurations drawn uniformly
-SPREAD = 0.6  # of the logarithm of a job's length beside what its configuration explains
+SPREAD = 0.6  # standard deviation of the log length of a job, given its configuration
 MEMORY = 0.8e6  # numbers held on a worker
 
 Configuration = Mapping[str, Any]
@@ -62,7 +62,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job."""
+    """The outcome of a job."""
 
     value: float | None  # None: it failed
     hours: float
@@ -75,7 +75,7 @@ def true_value(at: Configuration) -> float:
 
 
 def penalty(at: Configuration) -> float:
-    """Return the logarithm of what is lost, a sum of terms that are zero at the optimum."""
+    """Return the log loss relative to the optimum, a sum of terms that are zero there."""
     kind = KINDS[at["model"]]
     size = math.log2(at["hidden"] / kind.hidden)
     step = excess_step(at)
@@ -87,15 +87,15 @@ def penalty(at: Configuration) -> float:
     lost: float = (
         kind.cost  # the multiplicative model is a little worse at its best
         + kind.embedding[at["embedding"]]  # a jump for each size, another for each kind
-        + 0.12 * step**2 * (5 if step > 0 else 1)  # too slow costs little, near to divergence much
+        + 0.12 * step**2 * (5 if step > 0 else 1)  # a small step costs little, one near divergence much
         + 0.25 * (at["momentum"] - 0.23 - 0.12 * batch) ** 2  # larger batches can do with more momentum
         + 0.02 * batch**2  # small batches generalise, very small ones are noise
         + 0.08 * (size - restraint) ** 2  # a wider layer needs more dropout and decay
         + 0.012 * size**2 + 0.03 * (1 - math.cos(4 * size))  # along that ridge, three widths that do well
-        + 0.012 * word**2 + 0.015 * (1 - math.cos(3 * word))  # word decay, in waves
+        + 0.012 * word**2 + 0.015 * (1 - math.cos(3 * word))  # word decay, multimodal
         + 0.008 * context**2  # longer contexts need more context decay
         + 0.05 * length**2  # longer contexts need larger embeddings
-        + 0.012 * (1 - math.cos(3 * step + 2 * size + 5 * length))  # waves across everything
+        + 0.012 * (1 - math.cos(3 * step + 2 * size + 5 * length))  # multimodal in a combination of parameters
         + factors_penalty(at, size)
     )  # fmt: skip
     return lost
@@ -114,23 +114,23 @@ def excess_step(at: Configuration) -> float:
 
 
 def risks(at: Configuration) -> tuple[float, float]:
-    """Return the probabilities to run out of memory and to diverge; both borders are blurred."""
+    """Return the probabilities of running out of memory and of diverging; both boundaries are gradual."""
     factors = at.get("factors", 0) * (at["hidden"] + 2 * at["embedding"])
     held = at["context"] * at["embedding"] * at["hidden"] + 2 * factors
     return _sigmoid(math.log10(held / MEMORY) / 0.04), _sigmoid((excess_step(at) - 0.25) / 0.06)
 
 
 def evaluate(at: Configuration, seed: int) -> Outcome:
-    """Run a job: the same configuration and seed end in the same way."""
-    luck = Random(f"{seed} {sorted(at.items())}")
-    hours = usual_hours(at) * luck.lognormvariate(-(SPREAD**2) / 2, SPREAD)
-    full, wild = risks(at)
-    early = hours * luck.uniform(0.05, 0.6)  # the longest caption comes, the next validation
-    if luck.random() < full:
+    """Return the outcome of a job, which is determined by configuration and seed."""
+    rng = Random(f"{seed} {sorted(at.items())}")
+    hours = usual_hours(at) * rng.lognormvariate(-(SPREAD**2) / 2, SPREAD)
+    full, diverging = risks(at)
+    early = hours * rng.uniform(0.05, 0.6)  # at the longest caption, or at the next validation
+    if rng.random() < full:
         return Outcome(None, early, "out of memory")
-    if luck.random() < wild:
+    if rng.random() < diverging:
         return Outcome(None, early, "diverged")
-    return Outcome(true_value(at) + luck.gauss(0, NOISE), hours)
+    return Outcome(true_value(at) + rng.gauss(0, NOISE), hours)
 
 
 def usual_hours(at: Configuration) -> float:

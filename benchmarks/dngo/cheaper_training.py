@@ -1,11 +1,11 @@
-"""What the short training of the networks is worth, beside a long one.
+"""The short training of the networks, compared with a long one.
 
     python -m benchmarks.dngo.cheaper_training [--seeds 3] [--core K]
     PYTHONPATH=../old/src python -m benchmarks.dngo.cheaper_training --suffix _before --trainings default
 
-Functions, histories and scores are those of ``ablation``: mean log density of 400 unseen values and the share of them
-in the 90% band; and processor seconds of the training from scratch, judges included. Started again, it goes on where
-it stopped.
+Functions, histories and scores are those of ``ablation``: mean log density of 400 unseen values and the coverage of the
+90% interval. Seconds are processor seconds of the training from random weights, validation networks included. A
+restarted run continues where it stopped.
 """
 
 import argparse
@@ -24,7 +24,7 @@ SIZES = (512, 1024, 2048, 4096, 16384)
 def main() -> None:
     options = arguments()
     use_one_core(options.core)
-    from benchmarks.dngo.ablation import PROBLEMS, judge, known
+    from benchmarks.dngo.ablation import PROBLEMS, known, score_model
     from benchmarks.report import report, write
     from sonde.strategies.threads import one_thread
     from sonde.surrogates.basis.adaptive import Recipe
@@ -40,7 +40,7 @@ def main() -> None:
         recipe = recipes[training]
         started = time.process_time()
         with one_thread():
-            scores = np.array([judge(recipe, make, dimension, size, seed) for make, dimension, seed in cases])
+            scores = np.array([score_model(recipe, make, dimension, size, seed) for make, dimension, seed in cases])
         seconds = (time.process_time() - started) / len(cases)
         density = scores[:, 0].reshape(len(PROBLEMS), -1)
         row: dict[str, Any] = {
@@ -51,7 +51,7 @@ def main() -> None:
         }  # fmt: skip
         rows = sorted([*rows, row], key=lambda each: (int(each["n"]), each["training"]))
         write(name, rows)
-    report(name, "What the short training is worth", rows)
+    report(name, "Short and long training", rows)
 
 
 def arguments() -> argparse.Namespace:
@@ -59,7 +59,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--core", type=int, default=None)
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
-    parser.add_argument("--suffix", default="", help="ends the names of the files")
+    parser.add_argument("--suffix", default="", help="suffix of the file names")
     parser.add_argument("--trainings", nargs="*", default=TRAININGS, choices=TRAININGS)
     return parser.parse_args()
 

@@ -3,13 +3,13 @@
     python -m benchmarks.dngo.cluster                                            # 300 evaluations, up to 100 at once
     python -m benchmarks.dngo.cluster --full --contenders dngo,random --seeds 3  # 2500 evaluations, up to 800 at once
 
-Contenders are Sonde's strategies by name, and optuna-tpe. Whenever workers are free they are asked for that many jobs
-at once, and told each result when its job ends. The seconds that asking and telling really take pass on the simulated
-clock too, so that a slow contender leaves workers idle. A full run asks some 1600 times; ``--every 15`` looks for free
-workers every 15 simulated minutes instead, which asks for more at a time.
+Contenders are Sonde's strategies by name, and optuna-tpe. Whenever workers are free, a contender is asked for a job for
+each, and told each result when its job ends. The real seconds of asking and telling are added to the simulated clock,
+so a slow contender leaves workers idle. A full run asks some 1600 times. With ``--every 15`` free workers are looked
+for every 15 simulated minutes instead, so that batches are larger.
 
-A run is a file of rows under ``--out``, ``.part`` until it is whole; one that is there is not run again. The table, the
-summary and the pictures are of all runs that are there, so that two processes may work on two cores (``--core``).
+A run is a file of rows under ``--out``, with the suffix ``.part`` until it is complete; complete runs are not repeated.
+Table, summary and figures are of all complete runs, so two processes may work on two cores (``--core``).
 """
 
 import argparse
@@ -31,7 +31,7 @@ CONTENDERS = ["random", "sobol", "optuna-tpe", "dngo"]
 
 
 class Scale(NamedTuple):
-    """How large a run is."""
+    """The size of a run."""
 
     name: str
     evaluations: int
@@ -44,7 +44,7 @@ FULL, SHORT = Scale("full", 2500, 300, 800), Scale("short", 300, 40, 100)
 
 
 class Contender(Protocol):
-    """An optimizer that maximizes; a handle is its own name for a job."""
+    """An optimizer that maximizes; a handle identifies a job."""
 
     def ask(self, count: int) -> list[tuple[Any, dict[str, Any]]]:
         """Return jobs: handles with their configurations."""
@@ -65,7 +65,7 @@ class Sonde:
         self.study = Study(SPACE, direction="maximize", seed=seed, strategy=strategy)
 
     def ask(self, count: int) -> list[tuple[Any, dict[str, Any]]]:
-        """Return trials chosen jointly."""
+        """Return a batch of trials."""
         return [(trial, dict(trial.params)) for trial in self.study.ask(count)]
 
     def tell(self, handle: Any, value: float | None) -> None:
@@ -74,7 +74,7 @@ class Sonde:
 
 
 class OptunaTPE:
-    """Optuna's default, told to count jobs under way as bad ones so that a batch is not all alike."""
+    """Optuna's TPE with the constant liar for pending trials, so that the points of a batch differ."""
 
     def __init__(self, seed: int) -> None:
         import optuna
@@ -84,7 +84,7 @@ class OptunaTPE:
         self.study = optuna.create_study(sampler=sampler, direction="maximize")
 
     def ask(self, count: int) -> list[tuple[Any, dict[str, Any]]]:
-        """Return trials, each chosen with those before it under way."""
+        """Return trials, each suggested with those before it pending."""
         from benchmarks.dngo.captions import SPACE
         from benchmarks.optuna_space import suggested
 
@@ -98,13 +98,13 @@ class OptunaTPE:
 
 
 def contender(name: str, seed: int) -> Contender:
-    """Return a contender at its start."""
+    """Return a new contender."""
     return OptunaTPE(seed) if name == "optuna-tpe" else Sonde(name, seed)
 
 
 @dataclass
 class Job:
-    """A row: a job and what was known when it ended. Times are simulated hours, seconds are real ones."""
+    """A row: a job and the incumbent when it ended. Times are simulated hours; asking and telling are real seconds."""
 
     number: int  # in order of starting
     start: float
@@ -119,12 +119,12 @@ class Job:
 
 
 class Workers:
-    """How many workers there are: a level for some hours, then another."""
+    """The number of workers over time, piecewise constant."""
 
     def __init__(self, scale: Scale, seed: int) -> None:
-        luck = Random(f"workers {seed}")
-        self.changes = np.cumsum([0.0, *(luck.expovariate(1 / 6) for _ in range(999))])
-        self.levels = np.array([luck.randint(scale.fewest, scale.most) for _ in self.changes])
+        rng = Random(f"workers {seed}")
+        self.changes = np.cumsum([0.0, *(rng.expovariate(1 / 6) for _ in range(999))])
+        self.levels = np.array([rng.randint(scale.fewest, scale.most) for _ in self.changes])
 
     def at(self, hours: Any) -> Any:
         """Return the number at a time, or at times."""
@@ -137,7 +137,7 @@ class Workers:
 
 
 class Cluster:
-    """The simulation. A worker that is taken away ends its job first."""
+    """The simulation. A worker finishes its job before it is removed."""
 
     def __init__(self, contender: Contender, scale: Scale, seed: int, timer: Callable[[], float]) -> None:
         self.contender, self.scale, self.seed, self.timer = contender, scale, seed, timer
@@ -215,7 +215,7 @@ class Run:
         times = np.unique(np.concatenate([starts, ends, workers.changes]))
         times = times[times <= starts[-1]]
         busy = np.searchsorted(starts, times, side="right") - np.searchsorted(ends, times, side="right")
-        return times, busy, np.maximum(workers.at(times), busy)  # workers that are to go are there until their job ends
+        return times, busy, np.maximum(workers.at(times), busy)  # removed workers count until their job ends
 
     def utilisation(self) -> float:
         """Return busy over available worker-hours."""
@@ -224,13 +224,13 @@ class Run:
         return float(hours @ busy[:-1] / (hours @ available[:-1]))
 
     def failures(self) -> list[float]:
-        """Return the share of failures in each quarter of the run, by start: failures end early."""
+        """Return the share of failures in each quarter of the run, in order of starting, because failures end early."""
         failed = np.isnan(self.column("value"))[np.argsort(self.column("number"))]
         return [float(quarter.mean()) for quarter in np.array_split(failed, 4)]
 
 
 def write(path: Path, jobs: Iterable[Job]) -> None:
-    """Write jobs as they come; the file has its name when the run is whole."""
+    """Write jobs as they end; the file gets its final name when the run is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     with part.open("w", newline="", buffering=1) as file:
@@ -247,7 +247,7 @@ def _cell(value: Any) -> Any:
 
 
 def read(folder: Path, scale: Scale) -> list[Run]:
-    """Return the runs there are of a scale, by contender and seed."""
+    """Return all complete runs of a scale, by contender and seed."""
     files = sorted((folder / scale.name).glob("*/*.csv"))
     return [Run(file.parent.name, int(file.stem), scale, _jobs(file)) for file in files]
 
@@ -290,7 +290,7 @@ def _means(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _spread(values: Sequence[float]) -> str:
-    """Return mean and standard error; nothing where a run has had failures only."""
+    """Return mean and standard error; "-" if a run has had failures only."""
     if np.isnan(values).any():
         return "-"
     error = f" ± {np.std(values, ddof=1) / len(values) ** 0.5:.2f}" if len(values) > 1 else ""
@@ -304,7 +304,7 @@ def main() -> None:
     if options.every:
         scale = scale._replace(name=f"{scale.name}_every{options.every:g}", every=options.every / 60)
     for name in options.contenders:
-        contender(name, 0)  # a misspelt name shows before anything has run
+        contender(name, 0)  # a misspelt name raises an error before anything has run
     for seed in range(options.seeds):
         for name in options.contenders:
             path = options.out / scale.name / name / f"{seed}.csv"
@@ -324,7 +324,7 @@ def main() -> None:
 
 
 def attempt(path: Path, name: str, scale: Scale, seed: int) -> None:
-    """Make one run and keep it."""
+    """Make one run and write it."""
     begun = time.perf_counter()
     cluster = Cluster(contender(name, seed), scale, seed, time.perf_counter)
     write(path, cluster.run())

@@ -1,8 +1,8 @@
-"""Who plays the tasks: the paper's methods in the libraries of today, and Sonde.
+"""The optimizers under comparison: the paper's methods in current libraries, and Sonde.
 
-The recipes are generators as in the arena: they yield a point and are sent its value. Here the time that they take is
-kept apart from that of the evaluations. A failed evaluation is sent as inf: Sonde takes that for a failure, Optuna's
-TPE for the worst value, and SMAC is told of a crash.
+Recipes are generators as in the arena: they yield a point and are sent its value. Their time is measured separately
+from that of the evaluations. A failed evaluation is sent as inf: Sonde records a failure, Optuna's TPE the worst value,
+and SMAC a crash.
 """
 
 import logging
@@ -25,7 +25,7 @@ Recipe = Callable[[Task, Problem, int], Points]
 
 
 class Run(NamedTuple):
-    """What a contender saw, and the seconds of its suggestions and of the evaluations."""
+    """The observed values, and the seconds of suggestions and of evaluations."""
 
     values: list[float]
     suggesting: float
@@ -33,7 +33,7 @@ class Run(NamedTuple):
 
 
 def play(name: str, task: Task, seed: int) -> Run:
-    """Let a contender use up the evaluations of a task."""
+    """Run a contender on all evaluations of a task."""
     from sonde.errors import OddHistory
 
     problem = task.problem()
@@ -54,9 +54,9 @@ def play(name: str, task: Task, seed: int) -> Run:
 
 
 def key(task: Task, seed: int) -> int:
-    """Return a seed that is another on every task, so that no lucky first design serves the whole table.
+    """Return a seed that differs between tasks, so that one lucky initial design does not favour the whole table.
 
-    Contenders share it, and with it Sonde's strategies share their first design: they are lucky on the same runs.
+    Contenders share it, so Sonde's strategies share their initial designs.
     """
     return zlib.crc32(f"{task.name} {seed}".encode()) >> 1
 
@@ -64,7 +64,7 @@ def key(task: Task, seed: int) -> int:
 def smac(task: Task, problem: Problem, seed: int) -> Points:
     """SMAC3 as its authors set it up for hyperparameters: a random forest and log expected improvement.
 
-    With a seed it still repeats itself under one value of PYTHONHASHSEED only.
+    With a seed it is reproducible under a fixed PYTHONHASHSEED only.
     """
     try:
         from ConfigSpace import ConfigurationSpace
@@ -93,14 +93,14 @@ def smac(task: Task, problem: Problem, seed: int) -> Points:
 
 
 def _dngo_paper(task: Task, problem: Problem, seed: int) -> Points:
-    """DNGO with everything as the paper has it, where Sonde's own defaults differ."""
+    """DNGO with all settings of the paper instead of Sonde's defaults."""
     from sonde import DNGO
 
     yield from sonde(problem, task.budget, seed, strategy=DNGO.paper())
 
 
 def _arena(played: Callable[..., Points], **options: Any) -> Recipe:
-    """Return a recipe of the arena as one that is given the task."""
+    """Return a recipe of the arena as a function of the task."""
     return lambda task, problem, seed: played(problem, task.budget, seed, **options)
 
 

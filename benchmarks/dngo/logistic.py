@@ -3,11 +3,10 @@
 Softmax regression from zero weights, by plain gradient descent over minibatches in their order; a partial last batch is
 left out, of training and of validation. Loss: mean negative log likelihood + l2_reg |W|^2.
 
-HPOlib counts iterations from the number of batches on (its first epoch is 1), looks at the validation after every
-min(batches, 2500) of them and stops when ``patience`` is used up. With batches of 20 and more that is after every
-epoch, and what an epoch that is not finished does cannot be seen: so epochs are the loop here, and the question is
-asked before each whether it will reach its end. HPOlib classifies with NaN weights too, at an error of 90 percent or
-so; here that is no validation, and nothing can follow.
+HPOlib counts iterations from the number of batches on (its first epoch is 1), validates after every min(batches, 2500)
+iterations and stops when ``patience`` is exhausted. With batches of 20 and more it validates after every epoch, and an
+unfinished epoch has no effect on the result. So the loop here is over epochs, and an epoch starts only if it will be
+finished. HPOlib classifies with NaN weights too, at an error of about 90 percent; here NaN weights end the training.
 
 An epoch is one compiled function over blocks of at most 100 rows: a block stays in the cache between the product that
 classifies it and the product that learns from it, and OpenBLAS is at its best with small matrices. Pixels stay bytes

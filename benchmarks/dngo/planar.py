@@ -1,7 +1,7 @@
-"""Pictures of simulated runs: the best so far, how busy the workers were, and figure 5(a) of the paper.
+"""Figures of simulated runs: the incumbent, the utilization of the workers, and figure 5(a) of the paper.
 
-Figure 5(a) is a planar histogram: values over the order in which they came, the shade of a bin its count, failures at
-zero, the best so far traced in black.
+Figure 5(a) is a two-dimensional histogram: values over the order of arrival, the shade of a bin its count, failures at
+zero, the value of the incumbent in black.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def draw(runs: Sequence[Run], path: Path) -> None:
-    """Draw the best so far over evaluations and days, and how many workers wait; a line for each run."""
+    """Draw the incumbent over evaluations and days, and the share of idle workers; a line for each run."""
     figure, axes = panels(1, 3, (13, 3.6))
     named: set[str] = set()
     for run, colour in zip(runs, colours(run.contender for run in runs), strict=True):
@@ -34,7 +34,7 @@ def draw(runs: Sequence[Run], path: Path) -> None:
         axes[0, 2].step(*idle_by_hour(run), where="post", **style)
     for axis, title, x in zip(
         axes[0],
-        ("best so far, BLEU-4 without noise", "the same, over time", "share of workers that wait, by the hour"),
+        ("best so far, BLEU-4 without noise", "the same, over time", "share of idle workers, by the hour"),
         ("evaluations", "simulated days", "simulated days"),
         strict=True,
     ):
@@ -50,7 +50,7 @@ def draw(runs: Sequence[Run], path: Path) -> None:
 
 
 def idle_by_hour(run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """Return the days at which hours begin, and the share of worker-hours of each that nobody used."""
+    """Return the start of each hour in days, and the share of its worker-hours that was idle."""
     times, busy, available = run.occupation()
     hours = np.arange(int(times[-1]) + 1.0)
 
@@ -76,10 +76,10 @@ def draw_histograms(runs: Sequence[Run], path: Path) -> None:
 
 
 def histogram(axis: Axes, run: Run) -> Any:
-    """Draw values over the order in which they came."""
+    """Draw values over the order of arrival."""
     values, best = np.nan_to_num(run.column("value")), run.column("best")
     numbers = np.arange(1, len(values) + 1)
-    shades = LogNorm(0.3, len(values) / 30)  # from 0.3, so that a single one is seen
+    shades = LogNorm(0.3, len(values) / 30)  # from 0.3, so that a single value is visible
     area = ((1, len(values)), (0, 26))
     *_, image = axis.hist2d(numbers, values, bins=(30, 52), range=area, cmin=1, cmap="Blues", norm=shades)
     axis.step(numbers, best, where="post", color="black", linewidth=1.2)

@@ -1,8 +1,8 @@
-"""The tasks of table 1: two functions that everybody knows, two tables of measurements, and a model that is trained.
+"""The tasks of table 1: two standard test functions, two tables of measurements, and a model that is trained.
 
-A table (grid) is searched by the places of its sorted values, as HPOlib does. ``logistic-grid`` is no row of the paper:
-the logistic regression measured on a grid by others, a cheap stand-in for the training. Its batch sizes and epochs are
-powers of two times a first value, and reach further than the training's.
+The parameters of a table (grid) are the indexes of its sorted values, as in HPOlib. ``logistic-grid`` is not in the
+paper: it is the logistic regression measured on a grid by others, a cheap substitute for the training. Its batch sizes
+and epochs are powers of two times a first value, and have a wider range than the training's.
 """
 
 import csv
@@ -22,20 +22,20 @@ BRANIN_MINIMUM = 0.397887
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A row of the table: all values are to be small."""
+    """A row of the table; all values are minimized."""
 
     name: str
     title: str
     budget: int
     optimum: float | None  # None: unknown
-    precision: float  # a unit of the last digit that the paper prints
+    precision: float  # one unit of the last printed digit of the paper
     paper: dict[str, str]  # mean and deviation of the final best, by method
     problem: Callable[[], Problem] = field(repr=False)  # reads data where there are any
-    worst: float = math.inf  # what a failed evaluation counts for whom nothing can be told of failures
+    worst: float = math.inf  # value of a failed evaluation, for optimizers without failures
 
     @property
     def goal(self) -> float:
-        """The value that counts as the optimum found: as near as the paper's print can tell."""
+        """The value that counts as the optimum: within one unit of the paper's last digit."""
         best = (
             min(float(printed.split()[0]) for printed in self.paper.values()) if self.optimum is None else self.optimum
         )
@@ -50,7 +50,7 @@ def branin(x: Sequence[float]) -> float:
 
 
 def data(*parts: str) -> Path:
-    """Return the place of a data file: under ``SONDE_DATA`` if that is set, else in ``../shared/data``."""
+    """Return the path of a data file: under ``SONDE_DATA`` if that is set, else in ``../shared/data``."""
     beside = Path(__file__).parents[3] / "shared" / "data"
     path = Path(os.environ.get("SONDE_DATA", beside)).joinpath(*parts)
     if not path.exists():
@@ -65,9 +65,9 @@ def grid(file: str, column: str, scale: float = 1.0) -> Problem:
     names = list(rows[0])[: list(rows[0]).index(column)]
     ticks = [sorted({float(row[name]) for row in rows}) for name in names]
     values = np.full([len(tick) for tick in ticks], math.nan)
-    for row in rows:  # of a place that comes twice the last row holds, as in HPOlib
-        place = tuple(tick.index(float(row[name])) for name, tick in zip(names, ticks, strict=True))
-        values[place] = scale * float(row[column])
+    for row in rows:  # the last row of duplicates counts, as in HPOlib
+        cell = tuple(tick.index(float(row[name])) for name, tick in zip(names, ticks, strict=True))
+        values[cell] = scale * float(row[column])
     variables = tuple(Variable("int", 0, len(tick) - 1) for tick in ticks)
     return Problem(file, 0, 0, variables, lambda x: values[tuple(int(i) for i in x)])
 

@@ -1,17 +1,18 @@
-"""Figure 1 of the paper, seconds beside Optuna's TPE up to 100,000 results, a batch of 800, and memory, on Hartmann6.
+"""Time and memory on Hartmann6: figure 1 of the paper, Optuna's TPE up to 100,000 results, and a batch of 800.
 
     python -m benchmarks.dngo.speed                   # up to 10,000 results
     python -m benchmarks.dngo.speed --full --core 1   # up to 100,000, on another core
     python -m benchmarks.dngo.speed --parts one,batch
 
-Parts: ``one``, a suggestion beside TPE; ``figure``, over N beside the exact process; ``batch``, 800 suggestions with
-800 under way; ``memory``, in processes of their own. Histories are Sobol points in memory. Each part is written when it
-is done.
+Parts: ``one``, a suggestion compared with TPE; ``figure``, seconds over N compared with the exact Gaussian process;
+``batch``, 800 suggestions with 800 pending trials; ``memory``, in separate processes. Histories are Sobol points in
+memory. Each part is written when it is complete.
 
-A refit is the first ask after a checkpoint, what was fitted before it known. Checkpoints divide an octave (2^k to
-2^(k+1) results); the first trains afresh, the others go on, and compare forms by turns, so three refits tell what an
-octave of them costs. Amortised is an ordinary step, a tell and an ask, plus that cost over the octave's results.
-Reopened is the first ask of a new strategy in this process, where all is compiled; ``memory`` has that of a new one.
+A refit is the first ask after a checkpoint, with all earlier fits cached. Checkpoints divide an octave (2^k to 2^(k+1)
+results). The first trains from random weights and the others from trained ones; every second one of these also compares
+forms of the model, so three refits give the cost of an octave. Amortised is an ordinary step, a tell and an ask, plus
+that cost divided by the results of the octave. Reopened is the first ask of a new strategy in this process, with
+everything compiled; ``memory`` measures it in a new process.
 """
 
 import argparse
@@ -50,7 +51,7 @@ FIGURE = Path(__file__).parents[2] / "docs" / "figures" / "dngo-time.png"
 
 
 class Cost(NamedTuple):
-    """Seconds of an ordinary step, and of three refits of an octave: afresh, going on, going on with comparisons."""
+    """Seconds of an ordinary step, and of three refits: from scratch, warm-started, with a comparison of forms."""
 
     step: float
     refits: tuple[float, ...]
@@ -60,8 +61,8 @@ class Cost(NamedTuple):
     @property
     def amortised(self) -> float:
         """Seconds of a step with its share of the refits."""
-        afresh, between, compared = self.refits
-        total = afresh + self.parts / 2 * between + (self.parts / 2 - 1) * compared
+        from_scratch, warm_started, compared = self.refits
+        total = from_scratch + self.parts / 2 * warm_started + (self.parts / 2 - 1) * compared
         return self.step + total / self.octave
 
 
@@ -82,7 +83,7 @@ class Growing:
         self.trial: sonde.Trial | None = None
 
     def tell(self) -> None:
-        """Tell the value of the point under way, if there is one."""
+        """Tell the value of the pending point, if there is one."""
         if self.trial is not None:
             self.study.tell(self.trial, values_at(np.array([list(self.trial.params.values())])).item())
             self.trial, self.count = None, self.count + 1
@@ -96,7 +97,7 @@ class Growing:
             self.count = count
 
     def ask(self) -> float:
-        """Return the seconds of a tell, if a point is under way, and an ask."""
+        """Return the seconds of a tell, if a point is pending, and an ask."""
         started = clock()
         self.tell()
         self.trial = self.study.ask()
@@ -105,7 +106,7 @@ class Growing:
 
 @cache
 def warm() -> None:
-    """Compile what training needs, for few rows and for many."""
+    """Train once on few rows and once on many, so that later times include no compilation."""
     study = Growing("networks")
     for count in (100, 600):
         study.grow(count)
@@ -137,7 +138,7 @@ def reopened(name: str, n: int) -> float:
 
 
 def optuna_tpe(n: int, seed: int) -> Tool:
-    """Optuna's TPE as it comes, on n Sobol points."""
+    """Optuna's TPE with default settings, on n Sobol points."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -158,7 +159,7 @@ def tpe(n: int) -> float:
 
 
 def one(sizes: Sequence[int]) -> list[Row]:
-    """A suggestion beside TPE, and what it grows by from the smallest size on."""
+    """Seconds of a suggestion compared with TPE, and their growth from the smallest size."""
     return [_compared(name, n, sizes[0]) for name in ("dngo", "networks") for n in sizes]
 
 
@@ -197,12 +198,12 @@ def figure(sizes: Sequence[int]) -> list[Row]:
 
 
 def slope(over: dict[int, float]) -> float:
-    """Return the power of N by which the seconds grow."""
+    """Return the exponent of N with which the seconds grow."""
     return float(np.polyfit(np.log(list(over)), np.log(list(over.values())), 1)[0])
 
 
 def draw(measured: dict[str, dict[int, float]]) -> None:
-    """Draw figure 1, with the power of N over the last four sizes of each."""
+    """Draw figure 1, with the exponent of N over the last four sizes of each."""
     picture, axes = panels(1, 1, (6, 4))
     drawn = {}
     for name, over in measured.items():
@@ -215,27 +216,27 @@ def draw(measured: dict[str, dict[int, float]]) -> None:
 
 
 def batch(n: int = 2000) -> list[Row]:
-    """Suggestions for 800 workers, first of none under way and then of 800."""
+    """Suggestions for 800 workers, first without pending trials and then with 800."""
     warm()
     rows, points = [], set()
     study = Growing("dngo")
     study.grow(n)
     study.ask()  # fits
     study.tell()
-    for under_way in (0, BATCH):
+    for pending in (0, BATCH):
         started = clock()
         asked = study.study.ask(BATCH)
         taken = clock() - started
         points |= {tuple(trial.params.values()) for trial in asked}
         rows.append({
-            "n": n, "under way": under_way, "asked": BATCH, "seconds": taken, "target": BATCH_SECONDS,
+            "n": n, "under way": pending, "asked": BATCH, "seconds": taken, "target": BATCH_SECONDS,
             "reached": "yes" if taken <= BATCH_SECONDS else "NO", "different points so far": len(points),
         })  # fmt: skip
     return rows
 
 
 def memory(sizes: Sequence[int]) -> list[Row]:
-    """Memory of new processes, and the seconds of their first ask, with what it imports and compiles."""
+    """Memory of new processes, and the seconds of their first ask, imports and compilation included."""
     rows: list[Row] = []
     for name in ("dngo", "networks"):
         measured = {n: _alone(name, n) for n in sizes}
@@ -256,7 +257,7 @@ def _alone(name: str, n: int) -> tuple[float, float, float]:
 
 
 def _remembered(name: str, n: int) -> tuple[float, float, float]:
-    """Return the bytes that a history takes, the most that anything took after it, and the seconds of the first ask."""
+    """Return the bytes of a history, the peak after it, and the seconds of the first ask."""
     begun = _resident("VmRSS")
     study = Growing(name)
     study.grow(n)

@@ -1,13 +1,13 @@
-"""Table 1: the final best of each contender on HPOlib's problems, beside what the paper printed.
+"""Table 1: the final best value of each contender on HPOlib's problems, with the numbers of the paper.
 
     python -m benchmarks.dngo.table1                                    # 3 runs, without the logistic regression
     python -m benchmarks.dngo.table1 --full --core 1                    # 10 runs of everything
     python -m benchmarks.dngo.table1 --problems lda --contenders gp,smac --runs 2 --out out/dngo
-    python -m benchmarks.dngo.table1 --draw                             # the table and the picture of what has run
+    python -m benchmarks.dngo.table1 --draw                             # the table and the figure of all runs so far
 
-Every run is added to ``dngo_table1_runs.csv`` as it ends, and is not repeated: killing it loses the run it was in. Two
-may run at once on two cores. "evaluations" is the median number until a value is as near to the optimum as the paper's
-digits can tell; "±" is the standard deviation over runs.
+Every run is added to ``dngo_table1_runs.csv`` as it ends, and is not repeated: an interruption loses the current run
+only. Two processes may run on two cores. "evaluations" is the median number until a value is within one unit of the
+paper's last digit of the optimum; "±" is the standard deviation over runs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def add_missing(file: Path, options: argparse.Namespace) -> int:
-    """Make the runs that are asked for and not there; return how many failed."""
+    """Make the runs that are missing; return how many failed."""
     from benchmarks.dngo.contenders import CONTENDERS
     from benchmarks.dngo.problems import TASKS
 
@@ -84,7 +84,7 @@ def make(case: Case) -> tuple[dict[str, Any], float]:
 
 
 def draw(file: Path, runs: Sequence[dict[str, str]]) -> None:
-    """Print and write the table; paint best values over evaluations."""
+    """Print and write the table; plot best values over evaluations."""
     from benchmarks.dngo.contenders import CONTENDERS
     from benchmarks.dngo.problems import TASKS
 
@@ -132,7 +132,7 @@ def line(task: Task, name: str, group: Group) -> dict[str, str]:
 
 
 def paint(path: Path, curves: Mapping[Task, Mapping[str, np.ndarray]]) -> None:
-    """Paint the excess over the optimum, medians and quartiles; below a tenth of the paper's last digit all is one."""
+    """Plot the simple regret, medians and quartiles, clipped at a tenth of the paper's last digit."""
     import numpy as np
 
     from benchmarks.first_order.plots import COLOURS, GREY, legend, panels, save
@@ -144,7 +144,7 @@ def paint(path: Path, curves: Mapping[Task, Mapping[str, np.ndarray]]) -> None:
         optimum = min(bests.min() for bests in by_name.values()) if task.optimum is None else task.optimum
         for name, bests in by_name.items():
             excess = np.maximum(bests - optimum, task.precision / 10)
-            low, middle, high = np.quantile(excess, (0.25, 0.5, 0.75), axis=0, method="nearest")  # inf is no obstacle
+            low, middle, high = np.quantile(excess, (0.25, 0.5, 0.75), axis=0, method="nearest")  # works with inf
             places = range(1, len(middle) + 1)
             axis.plot(places, middle, color=colours[name], linewidth=1.3, label=name)
             axis.fill_between(places, low, high, color=colours[name], alpha=0.15, linewidth=0)

@@ -1,13 +1,13 @@
-"""How the networks learn, and how many results a refit can take.
+"""Training curves of the networks, and the time of whole refits.
 
     python -m benchmarks.dngo.training_curves                                            # minutes on one core
     python -m benchmarks.dngo.training_curves --device gpu --rows 100000 1000000 --out DIR
 
-Curves: the loss over steps of squared errors (SGD, Adam) and of the evidence (Adam), networks side by side, on n values
-of a function of ten variables; the seconds of 1000 steps, without compilation; and the error of the regression on
-values that were not seen. Whole refits: ``AdaptiveBasis.learn`` on so many rows, as a new process would, and then a
-suggestion, the best of 4096 points after one more result. Kept to one core (``taskset -c 0``) seconds are of the
-processor, so that others do not count. Needs what Sonde needs only, JAX for a GPU, and Matplotlib for the picture.
+Curves: the loss over steps of squared errors (SGD, Adam) and of the marginal likelihood (Adam), on n values of a
+function of ten variables; the seconds of 1000 steps, without compilation; and the error of the regression on unseen
+values. Whole refits: ``AdaptiveBasis.learn`` on so many rows, as in a new process, and then a suggestion, the best of
+4096 candidates after one more result. On one core (``taskset -c 0``) seconds are processor seconds, so other processes
+do not count. Needs Sonde, JAX for a GPU, and Matplotlib for the figure.
 """
 
 import argparse
@@ -43,7 +43,7 @@ INPUTS, NOISE, UNSEEN, CANDIDATES = 10, 0.05, 10_000, 4096
 
 
 def data(n: int, seed: int) -> Table:
-    """Return n noisy values of a function that is smooth in some of ten variables and does not know the others."""
+    """Return n noisy values of a smooth function of seven variables; three more have no effect."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(-0.5, 0.5, (n, INPUTS))
     waves = np.sin(6 * x[:, 0] * (1 + 2 * x[:, 1])) + np.cos(8 * x[:, 2] + 4 * x[:, 3])
@@ -52,7 +52,7 @@ def data(n: int, seed: int) -> Table:
 
 
 def curve(n: int, recipe: Recipe, steps: int) -> tuple[list[float], Row]:
-    """Return the losses of each hundred steps, and what the networks are worth after them."""
+    """Return the mean losses of each hundred steps, and a row with time and error."""
     table = data(n, 0)
     network = Network.untrained(INPUTS, recipe.members, np.random.default_rng(0))
 
@@ -67,31 +67,31 @@ def curve(n: int, recipe: Recipe, steps: int) -> tuple[list[float], Row]:
     network, losses = trained(steps)
     taken = clock() - started
     known = OrderedDict({table.digest(): Trained(network)})
-    belief = AdaptiveBasis(recipe, known).learn(table, n, np.random.default_rng(0))[0]
+    posterior = AdaptiveBasis(recipe, known).learn(table, n, np.random.default_rng(0))[0]
     return losses, {
         "n": n, "training": f"{recipe.loss}, {recipe.optimizer}", "steps": steps, "last loss": losses[-1],
-        "s per 1000 steps": 1000 * taken / steps, "error, unseen": error(belief), "noise": NOISE,
+        "s per 1000 steps": 1000 * taken / steps, "error, unseen": error(posterior), "noise": NOISE,
     }  # fmt: skip
 
 
-def error(belief: LinearPosterior) -> float:
-    """Return the root of the mean squared error at points that were not seen, noise included."""
+def error(posterior: LinearPosterior) -> float:
+    """Return the root mean squared error on unseen values, noise included."""
     unseen = data(UNSEEN, 1)
-    return float(np.sqrt(np.mean((belief.marginals(unseen.x).mean[:, 0] - unseen.y) ** 2)))
+    return float(np.sqrt(np.mean((posterior.marginals(unseen.x).mean[:, 0] - unseen.y) ** 2)))
 
 
 def whole(n: int, recipe: Recipe) -> Row:
-    """Return what a refit to n rows and a suggestion after one more take."""
+    """Return the seconds of a refit to n rows and of a suggestion after one more."""
     basis, table, rng = AdaptiveBasis(recipe), data(n + 1, 0), np.random.default_rng(0)
     started = clock()
     basis.learn(table.rows(slice(n)), checkpoint(n), rng)
     refitted = clock()
-    belief = basis.learn(table, checkpoint(n), rng)[0]
-    at = belief.marginals(rng.uniform(-0.5, 0.5, (CANDIDATES, INPUTS)))
+    posterior = basis.learn(table, checkpoint(n), rng)[0]
+    at = posterior.marginals(rng.uniform(-0.5, 0.5, (CANDIDATES, INPUTS)))
     np.argmax(log_expected_improvement(at.mean[:, 0], np.sqrt(at.variance), np.max(table.y))[0])
     asked = clock()
     return {
-        "n": n, "refit (s)": refitted - started, "suggestion (s)": asked - refitted, "error, unseen": error(belief),
+        "n": n, "refit (s)": refitted - started, "suggestion (s)": asked - refitted, "error, unseen": error(posterior),
         "peak (GiB)": _peak(),
     }  # fmt: skip
 
@@ -104,7 +104,7 @@ def describe_gpu() -> str:
 
 
 def _peak() -> float:
-    """Return the most memory this process has had; sizes come in order, so it is that of the last."""
+    """Return the peak memory of this process; sizes increase, so it is that of the last."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 2**20
 

@@ -27,17 +27,17 @@ MIXED = sonde.Space(
 )
 # small networks for all tests
 SMALL: dict[str, Any] = {"networks": 2, "width": 12}
-SHORT = {"soap": (260, 30)}  # steps from scratch and going on; 300 and 100 of other optimizers
+SHORT = {"soap": (260, 30)}  # steps from random and from trained weights; 300 and 100 for other optimizers
 
 
 @pytest.fixture(autouse=True)
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short trainings: what is tested here is what is done with networks."""
+def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train briefly: these tests do not depend on the quality of the networks."""
     for name in adaptive.SCHEDULES:
         monkeypatch.setitem(adaptive.SCHEDULES, name, adaptive.Schedule(*SHORT.get(name, (300, 100))))
 
 
-def bowl(params: Any) -> float:
+def quadratic(params: Any) -> float:
     return float(sum((value - 0.3) ** 2 for value in params.values()))
 
 
@@ -64,26 +64,26 @@ def step(study: sonde.Study, count: int = 1) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("basis", ["networks", "radial"])
-def test_it_finds_the_minimum_of_a_bowl(basis: str) -> None:
+def test_it_finds_the_minimum_of_a_quadratic(basis: str) -> None:
     study = sonde.Study(PLANE, seed=0, strategy=sonde.DNGO(basis, **SMALL))
     for _ in range(40):
         trial = study.ask()
-        study.tell(trial, bowl(trial))
+        study.tell(trial, quadratic(trial))
     assert study.best_value < (1e-6 if basis == "radial" else 2e-3)
 
 
-def test_it_goes_on_from_many_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dngo_module, "FEW", 32)
-    study = study_of(PLANE, [(params, bowl(params)) for params in spread(PLANE, 300)], sonde.DNGO(**SMALL))
+def test_it_continues_from_many_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 32)
+    study = study_of(PLANE, [(params, quadratic(params)) for params in spread(PLANE, 300)], sonde.DNGO(**SMALL))
     before = study.best_value
     for _ in range(8):
         trial = study.ask()
-        study.tell(trial, bowl(trial))
+        study.tell(trial, quadratic(trial))
     assert study.best_value < before / 5
 
 
 def test_a_mixed_conditional_space_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dngo_module, "FEW", 64)
+    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 64)
 
     def loss(params: Any) -> float:
         value = (math.log10(params["rate"]) + 2) ** 2 + abs(params["n"] - 42) / 20 + params["on"]
@@ -98,22 +98,22 @@ def test_a_mixed_conditional_space_is_searched(monkeypatch: pytest.MonkeyPatch) 
     assert study.best_params["kind"] == "b"
 
 
-def test_few_results_are_believed_as_by_the_exact_process() -> None:
-    results = [(params, bowl(params)) for params in spread(PLANE, 20)]
+def test_few_results_are_modelled_by_the_exact_gaussian_process() -> None:
+    results = [(params, quadratic(params)) for params in spread(PLANE, 20)]
     assert step(study_of(PLANE, results), 3) == step(study_of(PLANE, results, "gp"), 3)
 
 
-# the same anywhere
+# reproducibility
 
 
 @pytest.mark.parametrize("basis", ["networks", "radial"])
 def test_the_same_seed_and_tells_give_the_same_suggestions(basis: str) -> None:
-    results = [(params, bowl(params)) for params in spread(PLANE, 70)]
+    results = [(params, quadratic(params)) for params in spread(PLANE, 70)]
     first, second = (study_of(PLANE, results, sonde.DNGO(basis, **SMALL)) for _ in range(2))
     assert step(first, 3) == step(second, 3)
 
 
-def test_a_study_that_is_reopened_suggests_what_it_would_have(tmp_path: Any) -> None:
+def test_a_reopened_study_suggests_the_same_points(tmp_path: Any) -> None:
     def opened(name: str) -> sonde.Study:
         strategy = sonde.DNGO("networks", **SMALL)
         return sonde.Study(PLANE, storage=f"sqlite:///{tmp_path}/{name}.db", name="s", seed=1, strategy=strategy)
@@ -121,8 +121,8 @@ def test_a_study_that_is_reopened_suggests_what_it_would_have(tmp_path: Any) -> 
     def go(study: sonde.Study, count: int) -> None:
         for _ in range(count):
             trials = study.ask(3)
-            for trial in reversed(trials):  # results come in another order than they were asked for
-                study.tell(trial, bowl(trial) if trial["x"] < 0.9 else None, **({} if trial["x"] < 0.9 else BROKE))
+            for trial in reversed(trials):  # results arrive in another order than the trials were suggested
+                study.tell(trial, quadratic(trial) if trial["x"] < 0.9 else None, **({} if trial["x"] < 0.9 else BROKE))
 
     whole, parts = opened("whole"), opened("parts")
     go(whole, 12)
@@ -141,10 +141,10 @@ def test_a_late_result_does_not_change_what_networks_were_trained_on() -> None:
     study = sonde.Study(PLANE, seed=0, strategy=strategy)
     late, *others = study.ask(18)
     for trial in others[:16]:
-        study.tell(trial, bowl(trial))
+        study.tell(trial, quadratic(trial))
     study.ask()
     known = set(strategy._networks._known)
-    study.tell(late, bowl(late))  # the first trial by number, the last by arrival
+    study.tell(late, quadratic(late))  # the first trial by number, the last by arrival
     study.ask()
     assert set(strategy._networks._known) == known
 
@@ -153,11 +153,11 @@ def test_a_late_result_does_not_change_what_networks_were_trained_on() -> None:
 
 
 @pytest.mark.parametrize("failures", ["noisy", "noiseless"])
-def test_it_keeps_away_from_where_things_fail(failures: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dngo_module, "FEW", 16)
+def test_it_avoids_regions_of_failure(failures: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 16)
 
-    def outcome(params: Any) -> float | None:  # the bowl's minimum lies where things fail
-        wavy = bowl(params) + 0.05 * math.sin(20 * params["x"]) * math.sin(17 * params["y"])
+    def outcome(params: Any) -> float | None:  # the minimum of the quadratic lies where trials fail
+        wavy = quadratic(params) + 0.05 * math.sin(20 * params["x"]) * math.sin(17 * params["y"])
         return None if params["x"] < 0.4 else wavy
 
     study = study_of(
@@ -168,7 +168,7 @@ def test_it_keeps_away_from_where_things_fail(failures: str, monkeypatch: pytest
     for trial in asked:
         value = outcome(trial)
         study.tell(trial, failed="broke") if value is None else study.tell(trial, value)
-    assert np.mean([trial["x"] < 0.38 for trial in asked]) < 0.3  # the best that works lies on the border
+    assert np.mean([trial["x"] < 0.38 for trial in asked]) < 0.3  # the best feasible point lies on the boundary
     assert study.best_value < before
 
 
@@ -176,7 +176,7 @@ def test_measured_constraints_are_met() -> None:
     study = sonde.Study(PLANE, seed=0, strategy=sonde.DNGO("networks", **SMALL))
     for _ in range(40):
         trial = study.ask()
-        study.tell(trial, bowl(trial), constraints={"x": 0.5 - trial["x"]})
+        study.tell(trial, quadratic(trial), constraints={"x": 0.5 - trial["x"]})
     best = study.best_params
     assert best["x"] >= 0.5
     assert study.best_value < 0.08
@@ -187,7 +187,7 @@ def test_measured_constraints_are_met() -> None:
 
 @pytest.mark.parametrize("batch", ["greedy", "joint", "thompson"])
 def test_batches_are_distinct_and_in_the_space(batch: str) -> None:
-    results = [(params, bowl(params)) for params in spread(PLANE, 40)]
+    results = [(params, quadratic(params)) for params in spread(PLANE, 40)]
     study = study_of(PLANE, results, sonde.DNGO("networks", batch=batch, **SMALL))
     asked = step(study, 6)
     assert len({tuple(params.values()) for params in asked}) == 6
@@ -195,13 +195,13 @@ def test_batches_are_distinct_and_in_the_space(batch: str) -> None:
 
 
 @pytest.mark.parametrize("batch", ["greedy", "thompson"])
-def test_hundreds_are_chosen_beside_hundreds_under_way(batch: str) -> None:
-    results = [(params, bowl(params)) for params in spread(PLANE, 100)]
+def test_hundreds_of_points_are_selected_next_to_hundreds_of_pending_points(batch: str) -> None:
+    results = [(params, quadratic(params)) for params in spread(PLANE, 100)]
     study = study_of(PLANE, results, sonde.DNGO("networks", batch=batch, **SMALL))
     first, second = step(study, 150), step(study, 150)
     points = np.array([list(params.values()) for params in first + second])
     assert len(np.unique(points, axis=0)) == 300
-    assert min(bowl(params) for params in first) < min(value for _, value in results)
+    assert min(quadratic(params) for params in first) < min(value for _, value in results)
 
 
 # bad input
@@ -222,10 +222,10 @@ def outcomes(count: int) -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize("basis", ["auto", "networks"])
 @pytest.mark.parametrize("name", list(outcomes(2)))
-def test_odd_histories_leave_suggestions_finite_and_in_the_space(
+def test_degenerate_histories_leave_suggestions_finite_and_in_the_space(
     name: str, basis: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dngo_module, "FEW", 32)
+    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 32)
     results = list(zip(spread(PLANE, 90), outcomes(90)[name], strict=True))
     study = study_of(PLANE, results, sonde.DNGO(basis, **SMALL))
     with warnings.catch_warnings():
@@ -235,14 +235,14 @@ def test_odd_histories_leave_suggestions_finite_and_in_the_space(
     assert all(0 <= value <= 1 for params in asked for value in params.values())
 
 
-def test_labels_that_contradict_each_other_at_one_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dngo_module, "FEW", 16)
+def test_success_and_failure_at_the_same_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 16)
     here = {"x": 0.5, "y": 0.5}
-    results = [(here, 1.0 if i % 2 else None) for i in range(40)] + [(p, bowl(p)) for p in spread(PLANE, 20)]
+    results = [(here, 1.0 if i % 2 else None) for i in range(40)] + [(p, quadratic(p)) for p in spread(PLANE, 20)]
     assert len(step(study_of(PLANE, results, sonde.DNGO(**SMALL)), 2)) == 2
 
 
-def test_everything_failed_so_far() -> None:
+def test_all_trials_failed() -> None:
     study = study_of(PLANE, [(params, None) for params in spread(PLANE, 40)], sonde.DNGO(**SMALL))
     with pytest.warns(OddHistory, match="failed"):
         assert len(step(study, 4)) == 4
@@ -251,11 +251,11 @@ def test_everything_failed_so_far() -> None:
 @pytest.mark.parametrize("size", [1, 60])
 def test_narrow_and_wide_spaces(size: int) -> None:
     space = sonde.Space({f"x{i}": sonde.Float(0, 1) for i in range(size)})
-    results = [(params, bowl(params)) for params in spread(space, 40)]
+    results = [(params, quadratic(params)) for params in spread(space, 40)]
     assert len(step(study_of(space, results, sonde.DNGO("networks", **SMALL)), 2)) == 2
 
 
-def test_a_space_of_categories_is_used_up_by_networks() -> None:
+def test_a_finite_space_is_exhausted_without_repetition() -> None:
     space = sonde.Space({f"c{i}": sonde.Categorical(["a", "b", "c"]) for i in range(3)})
     study = sonde.Study(space, seed=0, strategy=sonde.DNGO("networks", **SMALL))
     for _ in range(27):
@@ -282,63 +282,63 @@ def test_a_space_of_categories_is_used_up_by_networks() -> None:
         ({"acquisition": "best"}, "acquisition must be one of"),
     ],
 )
-def test_options_that_are_wrong_say_what_is_right(options: dict[str, Any], named: str) -> None:
+def test_wrong_options_raise_errors_that_name_the_right_ones(options: dict[str, Any], named: str) -> None:
     with pytest.raises(OptionError, match=named):
         sonde.DNGO(**options)
 
 
-# predictions and words
+# predictions and explanations
 
 
 @pytest.mark.parametrize("basis", ["networks", "radial"])
 def test_predictions_are_in_the_values_own_units(basis: str) -> None:
-    results = [(params, 100 + 10 * bowl(params)) for params in spread(PLANE, 60)]
+    results = [(params, 100 + 10 * quadratic(params)) for params in spread(PLANE, 60)]
     study = study_of(PLANE, results, sonde.DNGO(basis, **SMALL))
-    place = {"x": 0.5, "y": 0.6}
-    predicted = study.predict(place)
+    point = {"x": 0.5, "y": 0.6}
+    predicted = study.predict(point)
     assert predicted.std > 0
-    assert abs(predicted.mean - (100 + 10 * bowl(place))) < 0.6
+    assert abs(predicted.mean - (100 + 10 * quadratic(point))) < 0.6
     diagnosis = study.diagnose()
     assert len(diagnosis.numbers) == 60
 
 
-def test_it_says_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explain_names_the_basis(monkeypatch: pytest.MonkeyPatch) -> None:
     empty = sonde.Study(PLANE, strategy="dngo")
-    assert "for want of results" in empty.explain()
-    results = [(params, bowl(params)) for params in spread(PLANE, 40)]
-    assert "radial units" in study_of(PLANE, results).explain()
+    assert "too few results" in empty.explain()
+    results = [(params, quadratic(params)) for params in spread(PLANE, 40)]
+    assert "radial basis functions" in study_of(PLANE, results).explain()
     assert "2 networks" in study_of(PLANE, results, sonde.DNGO("networks", **SMALL)).explain()
 
 
-def test_the_papers_form_works() -> None:
+def test_the_method_of_the_paper_works() -> None:
     study = sonde.Study(PLANE, seed=0, strategy=sonde.DNGO.paper())
     for _ in range(16):
         trial = study.ask()
-        study.tell(trial, bowl(trial))
+        study.tell(trial, quadratic(trial))
     assert study.best_value < 0.1
     assert "1 network " in study.explain()
 
 
 def test_auto_takes_it_when_there_are_many_results(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auto_module, "MANY", 30)
-    few = study_of(PLANE, [(params, bowl(params)) for params in spread(PLANE, 30)], "auto")
+    few = study_of(PLANE, [(params, quadratic(params)) for params in spread(PLANE, 30)], "auto")
     many = study_of(
-        PLANE, [(params, bowl(params) if i else None) for i, params in enumerate(spread(PLANE, 31))], "auto"
+        PLANE, [(params, quadratic(params) if i else None) for i, params in enumerate(spread(PLANE, 31))], "auto"
     )
     assert "gp, because" in few.explain()
     assert "dngo, because" in many.explain()
 
 
-# it is quick, says what takes time, and may be interrupted
+# time, progress messages and interruption
 
 
 def many(count: int, *, failing: bool = False) -> list[tuple[dict[str, Any], Any]]:
-    results: list[tuple[dict[str, Any], Any]] = [(params, bowl(params)) for params in spread(PLANE, count)]
+    results: list[tuple[dict[str, Any], Any]] = [(params, quadratic(params)) for params in spread(PLANE, count)]
     return [(params, None if failing and params["x"] < 0.3 else value) for params, value in results]
 
 
 def test_a_thousand_results_need_no_jax_and_seconds_of_one_core(tmp_path: Any) -> None:
-    """Imports included; generous, because others may be busy on the same machine."""
+    """Imports included; the limit is generous, because the machine may be shared."""
     path = tmp_path / "study.db"
     study = sonde.Study(MIXED, storage=path, name="s", seed=0, strategy="auto")
     rng = np.random.default_rng(0)
@@ -366,15 +366,15 @@ print(time.process_time())
 
 @pytest.mark.parametrize("failing", [False, True])
 def test_a_cache_changes_no_suggestion_and_saves_the_training(failing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dngo_module, "FEW", 32)
+    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 32)
     results = many(80, failing=failing)
     plain = study_of(PLANE, results, sonde.DNGO("networks", **SMALL))
     expected = step(plain, 2)
-    kept: dict[str, bytes] = {}
+    entries: dict[str, bytes] = {}
 
     class Cache:
-        get = staticmethod(kept.get)
-        put = staticmethod(kept.__setitem__)
+        get = staticmethod(entries.get)
+        put = staticmethod(entries.__setitem__)
 
     def cached() -> list[dict[str, Any]]:
         study = study_of(PLANE, results, sonde.DNGO("networks", **SMALL))
@@ -382,35 +382,35 @@ def test_a_cache_changes_no_suggestion_and_saves_the_training(failing: bool, mon
         return step(study, 2)
 
     assert cached() == expected
-    assert kept
+    assert entries
     monkeypatch.setattr(adaptive, "train", None)
     assert cached() == expected
 
 
-def test_it_says_what_takes_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dngo_module, "FEW", 32)
-    said: list[str] = []
-    with watching(said.append):
+def test_progress_messages_name_what_takes_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 32)
+    messages: list[str] = []
+    with watching(messages.append):
         step(study_of(PLANE, many(80), sonde.DNGO("networks", **SMALL)))
         step(study_of(PLANE, many(20), "gp"))
-    assert said == [
+    assert messages == [
         "fitting the model to 80 results", "training networks on 64 results", "fitting the model to 80 results",
         "training networks on 80 results", "fitting the model to 80 results", "", "searching for the next point", "",
         "fitting the model to 20 results", "", "searching for the next point", "",
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_an_interruption_leaves_nothing_half_done(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dngo_module, "FEW", 32)
+@pytest.mark.parametrize("message", range(4))
+def test_an_interruption_does_not_change_later_suggestions(message: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 32)
     results = many(80, failing=True)
     expected = step(study_of(PLANE, results, sonde.DNGO(**SMALL)))
     study = study_of(PLANE, results, sonde.DNGO(**SMALL))
-    said: list[str] = []
+    messages: list[str] = []
 
     def interrupt(what: str) -> None:
-        said.append(what)
-        if len([each for each in said if each]) == place + 1 and what:
+        messages.append(what)
+        if len([each for each in messages if each]) == message + 1 and what:
             raise KeyboardInterrupt
 
     with watching(interrupt), pytest.raises(KeyboardInterrupt):

@@ -22,17 +22,17 @@ FEW = 16
 NEW = np.random.default_rng(100).random((400, 2)) - 0.5
 SMOOTH: dict[str, Callable[[Array], Array]] = {
     "waves": lambda x: np.sin(5 * x[:, 0]) + np.cos(4 * x[:, 1]) * x[:, 0],
-    "bowl": lambda x: 3 * (x[:, 0] - 0.1) ** 2 + (x[:, 1] + x[:, 0]) ** 2,
+    "quadratic": lambda x: 3 * (x[:, 0] - 0.1) ** 2 + (x[:, 1] + x[:, 0]) ** 2,
     "bump": lambda x: np.exp(-8 * np.sum((x - 0.15) ** 2, axis=1)) - x[:, 1],
 }
 
 
-def data_of(count: int, function: str = "waves", *, noise: float = 0.0, told: bool = False, seed: int = 0) -> Table:
-    """Standardised values of a smooth function."""
+def data_of(count: int, function: str = "waves", *, noise: float = 0.0, reported: bool = False, seed: int = 0) -> Table:
+    """Standardised observations of a smooth function, with or without reported noise."""
     rng = np.random.default_rng([seed, 9])
     x = rng.random((count, 2)) - 0.5
     y = SMOOTH[function](x) / SMOOTH[function](NEW).std()
-    variances = rng.uniform(0.0, 0.3, count) * told
+    variances = rng.uniform(0.0, 0.3, count) * reported
     return Table(x, y + noise * rng.normal(size=count) + np.sqrt(variances) * rng.normal(size=count), variances)
 
 
@@ -51,12 +51,12 @@ def assert_same(one: tuple[LinearPosterior, ...], other: tuple[LinearPosterior, 
         np.testing.assert_array_equal(a.network.basis(NEW).values, b.network.basis(NEW).values)
 
 
-SHORT = {"soap": (40, 10)}  # steps from scratch and going on; 300 and 100 of other optimizers
+SHORT = {"soap": (40, 10)}  # steps from random and from trained weights; 300 and 100 for other optimizers
 
 
 @pytest.fixture
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Train a little, where it does not matter how well."""
+def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train briefly, for tests that do not depend on the quality of the networks."""
     for name in adaptive.SCHEDULES:
         monkeypatch.setitem(adaptive.SCHEDULES, name, adaptive.Schedule(*SHORT.get(name, (300, 100))))
 
@@ -64,19 +64,21 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 # a pure function of the data
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("short_training")
 @pytest.mark.parametrize(("recipe", "first"), [(RECIPE, 32), (QUADRATIC, FEW)], ids=["evidence", "quadratic"])
-def test_learning_bit_by_bit_is_learning_at_once(recipe: Recipe, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "BLOCK", 16)  # so that there are sums to remember
+def test_the_posterior_does_not_depend_on_earlier_fits(
+    recipe: Recipe, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "BLOCK", 16)  # so that whole blocks are cached
     data, used = data_of(70), AdaptiveBasis(recipe)
     for count in (32, 35, 55, 60):
         learn(used, data.rows(slice(count)), first)
     assert_same(learn(used, data, first), learn(AdaptiveBasis(recipe), data, first))
 
 
-@pytest.mark.usefixtures("hasty")
-def test_going_on_from_a_checkpoint_is_training_twice() -> None:
-    """At 40 networks go on from those at 32, whether these were asked for before or not."""
+@pytest.mark.usefixtures("short_training")
+def test_a_warm_start_trains_the_earlier_checkpoint_if_needed() -> None:
+    """Training on 40 rows starts from the networks of 32 rows, cached or not."""
     data, used = data_of(44), AdaptiveBasis(RECIPE)
     before = learn(used, data, 32)
     after, fresh = learn(used, data, 40), learn(AdaptiveBasis(RECIPE), data, 40)
@@ -84,9 +86,9 @@ def test_going_on_from_a_checkpoint_is_training_twice() -> None:
     assert not np.array_equal(before[0].network.layers[0].weights, after[0].network.layers[0].weights)
 
 
-@pytest.mark.usefixtures("hasty")
-def test_rows_after_the_checkpoint_are_learned_exactly() -> None:
-    """By networks that do not change: as if their regressions had seen all rows."""
+@pytest.mark.usefixtures("short_training")
+def test_rows_after_the_checkpoint_are_fitted_exactly() -> None:
+    """The networks do not change; their regressions are those on all rows."""
     data, basis = data_of(44), AdaptiveBasis(RECIPE)
     trained = basis.network(data, 32)
     given = [each.most_probable() for each in adaptive._regressions(trained, data)]
@@ -95,17 +97,17 @@ def test_rows_after_the_checkpoint_are_learned_exactly() -> None:
     for own, each, hyper in zip(parts, adaptive._regressions(trained, data), given, strict=True):
         expected = regress(own, nothing, data.y, np.ones(44)).weights(hyper)
         np.testing.assert_allclose(each.weights(hyper)[0], expected[0], rtol=1e-6, atol=1e-8)
-    near, far = learn(basis, data, 32)[0], learn(basis, data.rows(slice(32)), 32)[0]
-    assert near.network is far.network
+    after, before = learn(basis, data, 32)[0], learn(basis, data.rows(slice(32)), 32)[0]
+    assert after.network is before.network
     last = data.x[32:]
-    assert np.mean((near.marginals(last).mean[:, 0] - data.y[32:]) ** 2) < np.mean(
-        (far.marginals(last).mean[:, 0] - data.y[32:]) ** 2
+    assert np.mean((after.marginals(last).mean[:, 0] - data.y[32:]) ** 2) < np.mean(
+        (before.marginals(last).mean[:, 0] - data.y[32:]) ** 2
     )
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("short_training")
 def test_sums_in_blocks_are_sums_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    data, basis = data_of(70, told=True), AdaptiveBasis(RECIPE)
+    data, basis = data_of(70, reported=True), AdaptiveBasis(RECIPE)
     once = adaptive._regressions(basis.network(data, 32), data)
     monkeypatch.setattr(tables, "BLOCK", 16)
     for one, other in zip(once, adaptive._regressions(basis.network(data, 32), data), strict=True):
@@ -113,7 +115,7 @@ def test_sums_in_blocks_are_sums_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
         np.testing.assert_allclose(one.gram, other.gram, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("short_training")
 def test_only_the_draws_of_hyperparameters_depend_on_the_generator() -> None:
     data, basis = data_of(32), AdaptiveBasis(RECIPE)
     one, same, other = (learn(basis, data, seed=seed) for seed in (1, 1, 2))
@@ -122,51 +124,51 @@ def test_only_the_draws_of_hyperparameters_depend_on_the_generator() -> None:
     assert not np.array_equal(one[0].mean, other[0].mean)
 
 
-def test_what_is_remembered_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adaptive, "KEPT", 3)
+def test_the_number_of_cached_networks_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adaptive, "CACHED", 3)
     basis = AdaptiveBasis(RECIPE)
     for count in range(7):  # too few to train on
         learn(basis, data_of(count))
     assert len(basis._known) == 3
 
 
-# trained networks outlive the process
+# the persistent cache
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("short_training")
 @pytest.mark.parametrize("loss", ["evidence", "logistic"])
-def test_networks_that_are_kept_are_not_trained_again(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    data, recipe, kept = data_of(44), replace(RECIPE, loss=loss), Kept()
+def test_cached_networks_are_not_trained_again(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, recipe, cache = data_of(44), replace(RECIPE, loss=loss), MemoryCache()
     if loss == "logistic":
         data = data._replace(y=np.sign(data.y))
-    trained = AdaptiveBasis(recipe, cache=kept).network(data, 40)
+    trained = AdaptiveBasis(recipe, cache=cache).network(data, 40)
     assert_same_networks(trained, AdaptiveBasis(recipe).network(data, 40))  # a cache changes nothing
     monkeypatch.setattr(adaptive, "train", None)
-    found = AdaptiveBasis(recipe, cache=kept).network(data, 40)
+    found = AdaptiveBasis(recipe, cache=cache).network(data, 40)
     assert_same_networks(found, trained)
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("short_training")
 @pytest.mark.parametrize("state", [b"", b"PK", b"x" * 1000, None])
-def test_what_cannot_be_read_is_trained_again(state: bytes | None) -> None:
-    data, kept = data_of(32), Kept()
-    trained = AdaptiveBasis(RECIPE, cache=kept).network(data, 32)
-    whole = next(iter(kept.values()))
-    kept.update(dict.fromkeys(kept, whole[: len(whole) // 2] if state is None else state))
-    assert_same_networks(AdaptiveBasis(RECIPE, cache=kept).network(data, 32), trained)
-    assert list(kept.values()) == [whole]
+def test_unreadable_entries_are_trained_again(state: bytes | None) -> None:
+    data, cache = data_of(32), MemoryCache()
+    trained = AdaptiveBasis(RECIPE, cache=cache).network(data, 32)
+    whole = next(iter(cache.values()))
+    cache.update(dict.fromkeys(cache, whole[: len(whole) // 2] if state is None else state))
+    assert_same_networks(AdaptiveBasis(RECIPE, cache=cache).network(data, 32), trained)
+    assert list(cache.values()) == [whole]
 
 
-@pytest.mark.usefixtures("hasty")
-def test_other_data_and_other_recipes_have_other_names() -> None:
-    data, kept = data_of(32), Kept()
+@pytest.mark.usefixtures("short_training")
+def test_other_data_and_other_recipes_have_other_cache_entries() -> None:
+    data, cache = data_of(32), MemoryCache()
     for recipe in (RECIPE, replace(RECIPE, width=13), replace(RECIPE, loss="squares")):
-        AdaptiveBasis(recipe, cache=kept).network(data, 32)
-    AdaptiveBasis(RECIPE, cache=kept).network(data._replace(y=data.y + 1), 32)
-    assert len(kept) == 4
+        AdaptiveBasis(recipe, cache=cache).network(data, 32)
+    AdaptiveBasis(RECIPE, cache=cache).network(data._replace(y=data.y + 1), 32)
+    assert len(cache) == 4
 
 
-class Kept(dict[str, bytes]):
+class MemoryCache(dict[str, bytes]):
     """A cache in memory."""
 
     def put(self, name: str, state: bytes) -> None:
@@ -174,8 +176,8 @@ class Kept(dict[str, bytes]):
 
 
 def assert_same_networks(one: adaptive.Trained, other: adaptive.Trained) -> None:
-    assert (one.widening, one.score) == (other.widening, other.score)
-    for mine, theirs in ((one.network, other.network), (one.judge, other.judge)):
+    assert (one.inflation, one.score) == (other.inflation, other.score)
+    for mine, theirs in ((one.network, other.network), (one.validation, other.validation)):
         assert mine is not None
         assert theirs is not None
         for a, b in zip(mine.layers, theirs.layers, strict=True):
@@ -183,24 +185,24 @@ def assert_same_networks(one: adaptive.Trained, other: adaptive.Trained) -> None
             np.testing.assert_array_equal(a.biases, b.biases)
 
 
-# few rows, and odd ones
+# few rows, and degenerate ones
 
 
 @pytest.mark.parametrize("recipe", [Recipe(), PAPER], ids=["default", "paper"])
 @pytest.mark.parametrize("count", [0, 1, 5])
-def test_few_rows_are_learned_without_training(recipe: Recipe, count: int) -> None:
-    beliefs = learn(AdaptiveBasis(recipe), data_of(count))
-    assert len(beliefs) == recipe.draws
-    for belief in beliefs:
-        at = belief.marginals(NEW)
+def test_few_rows_are_fitted_without_training(recipe: Recipe, count: int) -> None:
+    posteriors = learn(AdaptiveBasis(recipe), data_of(count))
+    assert len(posteriors) == recipe.draws
+    for posterior in posteriors:
+        at = posterior.marginals(NEW)
         assert np.all(np.isfinite(at.mean))
         assert np.all(at.variance > 0)
         assert np.ptp(at.variance) > 0
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("short_training")
 @pytest.mark.parametrize("kind", ["constant", "one point", "one outlier"])
-def test_odd_values_leave_beliefs_finite(kind: str) -> None:
+def test_degenerate_data_leave_posteriors_finite(kind: str) -> None:
     data = data_of(32)
     if kind == "constant":
         data = data._replace(y=np.zeros(32))
@@ -215,57 +217,57 @@ def test_odd_values_leave_beliefs_finite(kind: str) -> None:
     assert all(np.all(np.isfinite(each)) for each in basis.leave_one_out(data, 32))
 
 
-# what is believed is true
+# calibration
 
 
-def test_bands_cover_as_often_as_they_say() -> None:
-    """90% of values that were not seen, on each function at least 75% and not all of them on all."""
+def test_credible_intervals_are_calibrated() -> None:
+    """The 90% interval covers at least 75% of unseen values on each function, and not all of them on average."""
     covered = []
     for name, function in SMOOTH.items():
-        belief = learn(AdaptiveBasis(RECIPE), data_of(128, name))[0]
-        at, truth = belief.marginals(NEW), function(NEW) / function(NEW).std()
-        covered.append(np.mean(np.abs(truth - at.mean[:, 0]) < 1.645 * np.sqrt(at.variance + belief.noise)))
+        posterior = learn(AdaptiveBasis(RECIPE), data_of(128, name))[0]
+        at, truth = posterior.marginals(NEW), function(NEW) / function(NEW).std()
+        covered.append(np.mean(np.abs(truth - at.mean[:, 0]) < 1.645 * np.sqrt(at.variance + posterior.noise)))
         assert np.sqrt(np.mean((truth - at.mean[:, 0]) ** 2)) < 0.05
     assert min(covered) > 0.75
     assert np.mean(covered) < 0.99
 
 
-def test_bands_of_noisy_values_cover_as_often_as_they_say() -> None:
-    belief = learn(AdaptiveBasis(RECIPE), data_of(128, noise=0.3))[0]
+def test_credible_intervals_of_noisy_values_are_calibrated() -> None:
+    posterior = learn(AdaptiveBasis(RECIPE), data_of(128, noise=0.3))[0]
     new = data_of(400, noise=0.3, seed=1)
-    at = belief.marginals(new.x)
-    covered = np.mean(np.abs(new.y - at.mean[:, 0]) < 1.645 * np.sqrt(at.variance + belief.noise))
+    at = posterior.marginals(new.x)
+    covered = np.mean(np.abs(new.y - at.mean[:, 0]) < 1.645 * np.sqrt(at.variance + posterior.noise))
     assert 0.75 < covered < 0.98
-    assert 0.15 < np.sqrt(belief.noise) < 0.45
+    assert 0.15 < np.sqrt(posterior.noise) < 0.45
 
 
-def test_networks_are_judged_by_rows_that_those_like_them_have_not_seen() -> None:
+def test_the_inflation_comes_from_held_out_rows() -> None:
     data = data_of(32)
     trained = AdaptiveBasis(RECIPE).network(data, 32)
-    assert trained.judge is not None
-    assert (trained.network.count, trained.judge.count) == (2, 2)
+    assert trained.validation is not None
+    assert (trained.network.count, trained.validation.count) == (2, 2)
     assert np.isfinite(trained.score)
-    assert trained.widening > 0
+    assert trained.inflation > 0
     changed = data._replace(y=np.where(held_out(32), data.y + 1, data.y))
     other = AdaptiveBasis(RECIPE).network(changed, 32)
-    assert other.judge is not None
-    for one, two in zip(trained.judge.layers, other.judge.layers, strict=True):
+    assert other.validation is not None
+    for one, two in zip(trained.validation.layers, other.validation.layers, strict=True):
         np.testing.assert_array_equal(one.weights, two.weights)
-    assert other.widening > trained.widening
+    assert other.inflation > trained.inflation
     assert other.score < trained.score
 
 
-def test_the_score_is_better_where_there_is_something_to_foretell() -> None:
+def test_the_score_is_better_for_predictable_values() -> None:
     data = data_of(64)
     shuffled = data._replace(y=np.random.default_rng(0).permutation(data.y))
     scores = [AdaptiveBasis(RECIPE).network(each, 64).score for each in (data, shuffled)]
     assert scores[0] > scores[1] + 1
 
 
-# leaving out
+# leave-one-out
 
 
-def test_leaving_one_out_is_finite_and_better_than_the_mean() -> None:
+def test_leave_one_out_is_finite_and_better_than_the_mean() -> None:
     data = data_of(64)
     means, variances = AdaptiveBasis(RECIPE).leave_one_out(data, 64)
     assert np.all(np.isfinite(means))
@@ -274,13 +276,13 @@ def test_leaving_one_out_is_finite_and_better_than_the_mean() -> None:
     assert np.all(means != data.y)
 
 
-@pytest.mark.usefixtures("hasty")
-@pytest.mark.parametrize("told", [False, True], ids=["no noise told", "noise told"])
-@pytest.mark.parametrize("widening", [1.0, 4.0])
-def test_leaving_one_out_is_leaving_one_out(widening: float, told: bool) -> None:
-    """On the basis as it is, with hyperparameters as they are."""
-    data, basis = data_of(32, noise=0.2, told=told), AdaptiveBasis(RECIPE)
-    basis.network(data, 32).widening = widening
+@pytest.mark.usefixtures("short_training")
+@pytest.mark.parametrize("reported", [False, True], ids=["no reported noise", "reported noise"])
+@pytest.mark.parametrize("inflation", [1.0, 4.0])
+def test_leave_one_out_matches_refitting(inflation: float, reported: bool) -> None:
+    """With a fixed basis and fixed hyperparameters."""
+    data, basis = data_of(32, noise=0.2, reported=reported), AdaptiveBasis(RECIPE)
+    basis.network(data, 32).inflation = inflation
     means, variances = basis.leave_one_out(data, 32)
     trained = basis.network(data, 32)
     wholes = adaptive._regressions(trained, data)
@@ -289,34 +291,34 @@ def test_leaving_one_out_is_leaving_one_out(widening: float, told: bool) -> None
         row = data.rows(slice(i, i + 1))
         alone = adaptive._regressions(replace(trained, sums={}), row)
         others = [whole.without(own) for whole, own in zip(wholes, alone, strict=True)]
-        belief = adaptive._merged(trained, others, given)
-        at = belief.marginals(row.x)
+        posterior = adaptive._posterior(trained, others, given)
+        at = posterior.marginals(row.x)
         assert means[i] == pytest.approx(at.mean[0, 0], rel=1e-5, abs=1e-6)
-        if told:
+        if reported:
             assert variances[i] >= row.noise[0]
         else:
-            assert variances[i] == pytest.approx(at.variance[0] + belief.noise, rel=1e-5)
+            assert variances[i] == pytest.approx(at.variance[0] + posterior.noise, rel=1e-5)
 
 
-# the quadratic mean
+# the quadratic mean function
 
 
-def bowl(count: int) -> Table:
+def quadratic_data(count: int) -> Table:
     data = data_of(count)
     return data._replace(y=-20 * np.sum((data.x - 0.1) ** 2, axis=1))
 
 
 def test_the_quadratic_mean_is_used_and_concave() -> None:
-    data = bowl(40)
-    beliefs = learn(AdaptiveBasis(QUADRATIC), data, 32)
-    assert len(beliefs) == 3
-    for belief in beliefs:
-        assert np.all(belief.mean[-2:, 0] < 0)  # of x^2
-        assert np.corrcoef(belief.marginals(data.x).mean[:, 0], data.y)[0, 1] > 0.95
+    data = quadratic_data(40)
+    posteriors = learn(AdaptiveBasis(QUADRATIC), data, 32)
+    assert len(posteriors) == 3
+    for posterior in posteriors:
+        assert np.all(posterior.mean[-2:, 0] < 0)  # of x^2
+        assert np.corrcoef(posterior.marginals(data.x).mean[:, 0], data.y)[0, 1] > 0.95
 
 
-def test_networks_with_a_quadratic_mean_are_judged_too() -> None:
-    data, recipe = bowl(32), replace(QUADRATIC, members=2)
+def test_networks_with_a_quadratic_mean_are_calibrated_too() -> None:
+    data, recipe = quadratic_data(32), replace(QUADRATIC, members=2)
     assert np.isfinite(AdaptiveBasis(recipe).network(data, 32).score)
     at = learn(AdaptiveBasis(recipe), data)[0].marginals(data.x)
     assert np.corrcoef(at.mean[:, 0], data.y)[0, 1] > 0.95

@@ -8,7 +8,14 @@ from scipy.stats import norm
 from tests.space.spaces import examples
 
 from sonde.surrogates.basis import data as table
-from sonde.surrogates.basis.data import FEW, HELD, WORST, Table, held_out, log_score
+from sonde.surrogates.basis.data import (
+    HOLD_OUT_EVERY,
+    HOLD_OUT_FROM,
+    LOWEST_LOG_DENSITY,
+    Table,
+    held_out,
+    log_score,
+)
 
 
 def table_of(count: int, seed: int = 0) -> Table:
@@ -43,10 +50,10 @@ def test_whole_blocks_are_summed_once_as_data_grow(monkeypatch: pytest.MonkeyPat
 
     assert data.rows(slice(9)).summed(known, count) == 9
     assert data.summed(known, count) == 30
-    assert sizes == [1, 4, 4, 2, 4, 4, 4, 4, 4]  # the first two blocks are known the second time
+    assert sizes == [1, 4, 4, 2, 4, 4, 4, 4, 4]  # the first two blocks are cached the second time
     other = table_of(30, seed=1)
     assert other.summed(known, count) == 30
-    assert len(known) == 14  # what is known of other data is not taken for these
+    assert len(known) == 14  # cached sums of other data are not used
 
 
 def test_rows_are_chosen_by_slices_and_by_indexes() -> None:
@@ -59,15 +66,15 @@ def test_rows_are_chosen_by_slices_and_by_indexes() -> None:
 
 @examples(30)
 @given(count=st.integers(0, 300), more=st.integers(0, 100))
-def test_a_fifth_of_many_rows_is_held_out_and_stays_so(count: int, more: int) -> None:
+def test_a_fifth_of_many_rows_is_held_out_and_stays_held_out(count: int, more: int) -> None:
     held = held_out(count)
     assert held.shape == (count,)
-    assert held.sum() == (count // HELD if count >= FEW else 0)
-    if count >= FEW:
+    assert held.sum() == (count // HOLD_OUT_EVERY if count >= HOLD_OUT_FROM else 0)
+    if count >= HOLD_OUT_FROM:
         np.testing.assert_array_equal(held_out(count + more)[:count], held)
 
 
-def test_data_have_a_name_of_their_own() -> None:
+def test_other_data_have_another_digest() -> None:
     data = table_of(12)
     wide = np.asfortranarray(np.concatenate([data.x, data.x], axis=1))[:, :2]
     assert Table(wide, data.y.copy(), data.noise).digest() == data.digest()
@@ -79,12 +86,12 @@ def test_data_have_a_name_of_their_own() -> None:
     assert len(names) == 6
 
 
-def test_the_score_is_the_logarithm_of_the_density() -> None:
+def test_the_score_is_the_mean_log_density() -> None:
     errors, variances = np.array([0.1, -1.0, 2.0]), np.array([0.5, 1.0, 3.0])
     assert log_score(errors, variances) == pytest.approx(norm(0, np.sqrt(variances)).logpdf(errors).mean())
 
 
-def test_a_wild_error_is_as_bad_as_a_wilder_one() -> None:
+def test_the_log_density_of_an_outlier_is_clipped() -> None:
     variances = np.full(4, 0.01)
-    wild, wilder = (log_score(np.array([0.0, 0.1, 0.1, size]), variances) for size in (10.0, 1e150))
-    assert wild == wilder > log_score(np.full(4, 10.0), variances) == WORST
+    outlier, larger = (log_score(np.array([0.0, 0.1, 0.1, size]), variances) for size in (10.0, 1e150))
+    assert outlier == larger > log_score(np.full(4, 10.0), variances) == LOWEST_LOG_DENSITY

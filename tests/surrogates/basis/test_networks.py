@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from tests.surrogates.models import numeric_gradient
 
-from sonde.surrogates.basis.networks import ACTIVATIONS, Network, side_by_side
+from sonde.surrogates.basis.networks import ACTIVATIONS, Network, stacked
 
 FORMS = [(activation, quadratic) for activation in ACTIVATIONS for quadratic in (False, True)]
 X = np.random.default_rng(1).random((5, 3)) - 0.5
 
 
 def networks(count: int = 2, *, activation: str = "tanh", quadratic: bool = False, seed: int = 0) -> Network:
-    """Random networks of 3 inputs, biases included: those of an untrained one are zero."""
+    """Random networks of 3 inputs with random biases; untrained networks have zero biases."""
     rng = np.random.default_rng(seed)
     network = Network.untrained(3, count, rng, activation=activation, width=6, quadratic=quadratic)
     for layer in network.layers:
@@ -20,7 +20,7 @@ def networks(count: int = 2, *, activation: str = "tanh", quadratic: bool = Fals
 
 
 @pytest.mark.parametrize(("activation", "quadratic"), FORMS)
-def test_the_pull_is_the_slope(activation: str, quadratic: bool) -> None:
+def test_the_vjp_matches_finite_differences(activation: str, quadratic: bool) -> None:
     network = networks(activation=activation, quadratic=quadratic)
     basis = network.basis(X)
     gradients = np.random.default_rng(2).normal(size=basis.values.shape)
@@ -30,7 +30,7 @@ def test_the_pull_is_the_slope(activation: str, quadratic: bool) -> None:
 
 
 @pytest.mark.parametrize(("activation", "quadratic"), FORMS)
-def test_the_basis_is_each_last_layer_and_a_constant(activation: str, quadratic: bool) -> None:
+def test_the_basis_is_the_last_layer_of_each_network_and_a_constant(activation: str, quadratic: bool) -> None:
     network = networks(activation=activation, quadratic=quadratic)
     values = network.basis(X).values
     assert values.shape == (5, network.count * network.units + 6 * quadratic)
@@ -46,28 +46,28 @@ def test_the_basis_is_each_last_layer_and_a_constant(activation: str, quadratic:
 
 
 @pytest.mark.parametrize(("activation", "quadratic"), FORMS)
-def test_networks_side_by_side_are_each_alone(activation: str, quadratic: bool) -> None:
+def test_stacked_networks_do_not_interact(activation: str, quadratic: bool) -> None:
     one, two = (networks(count, activation=activation, quadratic=quadratic, seed=count) for count in (1, 3))
-    both = side_by_side([one, two])
+    both = stacked([one, two])
     assert (both.count, both.units, both.activation, both.quadratic) == (4, 7, activation, quadratic)
     values, at = both.basis(X), 0
     gradients = np.random.default_rng(3).normal(size=(5, 4 * 7 + 6 * quadratic))
-    pulled = np.zeros_like(X)
+    expected = np.zeros_like(X)
     for k in range(4):
         alone = both.members(slice(k, k + 1)).basis(X)
         np.testing.assert_allclose(values.values[:, at : at + 7], alone.values[:, :7], rtol=1e-12)
         own = np.zeros_like(alone.values)
         own[:, :7] = gradients[:, at : at + 7]
-        pulled += alone.vjp(own)
+        expected += alone.vjp(own)
         at += 7
     if quadratic:
-        pulled += gradients[:, 28:31] + 2 * X * gradients[:, 31:]
-    np.testing.assert_allclose(values.vjp(gradients), pulled, rtol=1e-10, atol=1e-12)
+        expected += gradients[:, 28:31] + 2 * X * gradients[:, 31:]
+    np.testing.assert_allclose(values.vjp(gradients), expected, rtol=1e-10, atol=1e-12)
 
 
-def test_taking_apart_and_putting_together_changes_nothing() -> None:
+def test_splitting_and_stacking_changes_nothing() -> None:
     network = networks(3, activation="relu+tanh", quadratic=True)
-    again = side_by_side([network.members(slice(2)), network.members(slice(2, None))])
+    again = stacked([network.members(slice(2)), network.members(slice(2, None))])
     assert (again.activation, again.quadratic) == ("relu+tanh", True)
     for one, other in zip(network.layers, again.layers, strict=True):
         np.testing.assert_array_equal(one.weights, other.weights)
@@ -76,13 +76,13 @@ def test_taking_apart_and_putting_together_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("quadratic", [False, True])
-def test_no_points_have_no_basis_and_no_slopes(quadratic: bool) -> None:
+def test_no_points_have_an_empty_basis_and_empty_gradients(quadratic: bool) -> None:
     basis = networks(quadratic=quadratic).basis(np.empty((0, 3)))
     assert basis.values.shape == (0, 14 + 6 * quadratic)
     assert basis.vjp(np.empty(basis.values.shape)).shape == (0, 3)
 
 
-def test_points_are_left_as_they_were() -> None:
+def test_points_are_not_modified() -> None:
     x, network = X.copy(), networks(quadratic=True)
     basis = network.basis(x)
     before = basis.values.copy()

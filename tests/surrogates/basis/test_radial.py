@@ -18,36 +18,36 @@ from sonde.surrogates.features import Features
 Array = NDArray[np.float64]
 
 
-def table_of(features: Features, count: int, *, told: bool = False, seed: int = 0) -> Table:
-    """Values of a smooth function with a little noise."""
+def table_of(features: Features, count: int, *, reported: bool = False, seed: int = 0) -> Table:
+    """Observations of a smooth function with a little noise."""
     x, y, noise = data_of(features, count, seed)
-    return Table(x, np.sin(4 * x[:, 0]) + x[:, 1] + 0.1 * y, noise * told)
+    return Table(x, np.sin(4 * x[:, 0]) + x[:, 1] + 0.1 * y, noise * reported)
 
 
-def units(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    monkeypatch.setattr(radial, "UNITS", count)
+def set_centres(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setattr(radial, "CENTRES", count)
 
 
 def assert_same(one: ExactPosterior, other: ExactPosterior, features: Features, tolerance: float = 1e-8) -> None:
-    pools = features(units_of(features, (2, 5), seed=50))
-    for got, expected in zip(one.joint(pools)[:2], other.joint(pools)[:2], strict=True):
+    batches = features(units_of(features, (2, 5), seed=50))
+    for got, expected in zip(one.joint(batches)[:2], other.joint(batches)[:2], strict=True):
         np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
 
 
-def by_units_on_all(covariance: Covariance, data: Table, monkeypatch: pytest.MonkeyPatch) -> ExactPosterior:
-    """The sparse way, with a unit on each row."""
-    units(monkeypatch, len(data.y))
-    placed = radial._place(covariance, data)
-    assert len(placed.z) == len(data.y)
-    return radial._posterior(covariance, placed, radial._sums(covariance, placed, data))
+def with_all_centres(covariance: Covariance, data: Table, monkeypatch: pytest.MonkeyPatch) -> ExactPosterior:
+    """The sparse posterior, with a centre on each row."""
+    set_centres(monkeypatch, len(data.y))
+    centres = radial._centres(covariance, data)
+    assert len(centres.z) == len(data.y)
+    return radial._posterior(covariance, centres, radial._statistics(covariance, centres, data))
 
 
-# as many units as rows
+# as many centres as rows
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_with_few_rows_it_is_the_exact_process(features: Features, quadratic: bool) -> None:
-    covariance, data = covariance_of(features, quadratic), table_of(features, 12, told=True)
+def test_few_rows_give_the_exact_gaussian_process(features: Features, quadratic: bool) -> None:
+    covariance, data = covariance_of(features, quadratic), table_of(features, 12, reported=True)
     exact = ExactPosterior.of(covariance, data.x, data.y, data.noise)
     assert_same(RadialBasis().learn(covariance, data, 8), exact, features, tolerance=0.0)
     means, variances = RadialBasis().leave_one_out(covariance, data, 8)
@@ -56,45 +56,47 @@ def test_with_few_rows_it_is_the_exact_process(features: Features, quadratic: bo
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_units_on_all_rows_are_the_exact_process(
+def test_centres_on_all_rows_give_the_exact_gaussian_process(
     features: Features, quadratic: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     covariance, data = covariance_of(features, quadratic), table_of(features, 12)
     exact = ExactPosterior.of(covariance, data.x, data.y, data.noise)
-    assert_same(by_units_on_all(covariance, data, monkeypatch), exact, features, tolerance=1e-5)
+    assert_same(with_all_centres(covariance, data, monkeypatch), exact, features, tolerance=1e-5)
 
 
 @pytest.mark.parametrize("noise", [1e-3, 1e-2, 0.3])
-def test_told_noise_is_that_of_the_exact_process(noise: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    covariance, data = covariance_of(NUMBERS, noise=noise), table_of(NUMBERS, 12, told=True)
+def test_reported_noise_enters_as_in_the_exact_gaussian_process(noise: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    covariance, data = covariance_of(NUMBERS, noise=noise), table_of(NUMBERS, 12, reported=True)
     exact = ExactPosterior.of(covariance, data.x, data.y, data.noise)
-    assert_same(by_units_on_all(covariance, data, monkeypatch), exact, NUMBERS, tolerance=1e-5)
+    assert_same(with_all_centres(covariance, data, monkeypatch), exact, NUMBERS, tolerance=1e-5)
 
 
-# fewer
+# fewer centres
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_it_is_the_regression_on_the_units(
+def test_it_is_the_deterministic_training_conditional(
     features: Features, quadratic: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And what they cannot represent stays as uncertain as it was."""
+    """The prior variance that the basis cannot represent is added to the predictions."""
     covariance, data, new = covariance_of(features, quadratic), table_of(features, 60), units_of(features, 9, seed=1)
-    units(monkeypatch, 16)
-    belief = RadialBasis().learn(covariance, data, 60)
-    assert len(belief.x) == 16
-    z, x = belief.x, features(new)
-    units_alone, told, asked = (covariance.cross(z, each).values for each in (z, data.x, x))
-    precision = units_alone + told @ told.T / covariance.noise
-    mean = asked.T @ np.linalg.solve(precision, told @ data.y) / covariance.noise
-    lost = covariance.cross(x, x).values - asked.T @ np.linalg.solve(units_alone, asked)
-    joint = belief.joint(x[None])
-    np.testing.assert_allclose(joint.mean[0], mean, atol=1e-3)  # but for the jitter
-    np.testing.assert_allclose(joint.covariance[0], lost + asked.T @ np.linalg.solve(precision, asked), atol=1e-3)
+    set_centres(monkeypatch, 16)
+    posterior = RadialBasis().learn(covariance, data, 60)
+    assert len(posterior.x) == 16
+    z, x = posterior.x, features(new)
+    k_zz, k_zx, k_z_new = (covariance.cross(z, each).values for each in (z, data.x, x))
+    precision = k_zz + k_zx @ k_zx.T / covariance.noise
+    mean = k_z_new.T @ np.linalg.solve(precision, k_zx @ data.y) / covariance.noise
+    residual = covariance.cross(x, x).values - k_z_new.T @ np.linalg.solve(k_zz, k_z_new)
+    joint = posterior.joint(x[None])
+    np.testing.assert_allclose(joint.mean[0], mean, atol=1e-3)  # up to the jitter
+    np.testing.assert_allclose(
+        joint.covariance[0], residual + k_z_new.T @ np.linalg.solve(precision, k_z_new), atol=1e-3
+    )
 
 
-def test_units_are_on_the_best_and_evenly_among_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    units(monkeypatch, 20)
+def test_centres_are_the_best_and_evenly_spaced_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_centres(monkeypatch, 20)
     data = table_of(NUMBERS, 100)
     chosen = RadialBasis().learn(covariance_of(NUMBERS), data, 100).x
     rows = [int(np.flatnonzero((data.x == z).all(axis=1))[0]) for z in chosen]
@@ -103,63 +105,63 @@ def test_units_are_on_the_best_and_evenly_among_the_others(monkeypatch: pytest.M
     assert np.max(np.diff([0, *rows, 99])) < 30
 
 
-def test_units_are_on_rows_of_the_checkpoint_and_later_rows_are_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    units(monkeypatch, 20)
+def test_centres_are_rows_of_the_checkpoint_and_later_rows_are_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_centres(monkeypatch, 20)
     covariance, data = covariance_of(NUMBERS), table_of(NUMBERS, 60)
-    belief, before = (RadialBasis().learn(covariance, data.rows(slice(n)), 40) for n in (60, 40))
-    np.testing.assert_array_equal(belief.x, before.x)
-    assert all((data.x[:40] == z).all(axis=1).any() for z in belief.x)
-    assert np.all(belief.marginals(data.x).variance <= before.marginals(data.x).variance + 1e-9)
-    assert np.abs(belief.marginals(data.x).mean - before.marginals(data.x).mean).max() > 1e-3
+    posterior, before = (RadialBasis().learn(covariance, data.rows(slice(n)), 40) for n in (60, 40))
+    np.testing.assert_array_equal(posterior.x, before.x)
+    assert all((data.x[:40] == z).all(axis=1).any() for z in posterior.x)
+    assert np.all(posterior.marginals(data.x).variance <= before.marginals(data.x).variance + 1e-9)
+    assert np.abs(posterior.marginals(data.x).mean - before.marginals(data.x).mean).max() > 1e-3
 
 
-def test_away_from_the_units_it_is_as_uncertain_as_the_covariance(monkeypatch: pytest.MonkeyPatch) -> None:
-    units(monkeypatch, 20)
+def test_far_from_the_centres_the_variance_is_that_of_the_prior(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_centres(monkeypatch, 20)
     covariance = covariance_of(NUMBERS)
-    belief = RadialBasis().learn(covariance, table_of(NUMBERS, 60), 60)
-    assert belief.marginals(np.array([[1e3, 1e3]])).variance[0] > covariance.scale
+    posterior = RadialBasis().learn(covariance, table_of(NUMBERS, 60), 60)
+    assert posterior.marginals(np.array([[1e3, 1e3]])).variance[0] > covariance.scale
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_conditioning_is_that_of_the_joint_belief(
+def test_conditioning_is_gaussian_conditioning_of_the_joint_posterior(
     features: Features, quadratic: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    units(monkeypatch, 16)
-    belief = RadialBasis().learn(covariance_of(features, quadratic), table_of(features, 60), 60)
+    set_centres(monkeypatch, 16)
+    posterior = RadialBasis().learn(covariance_of(features, quadratic), table_of(features, 60), 60)
     pool, values = features(units_of(features, 6, seed=1)), np.array([[0.5], [-0.4]])
-    before = belief.joint(pool[None])
+    before = posterior.joint(pool[None])
     mean, covariance = before.mean[0], before.covariance[0]
-    gain = covariance[:, :2] @ np.linalg.inv(covariance[:2, :2] + (belief.noise + 0.01) * np.eye(2))
-    after = belief.condition(pool[:2], values, 0.01).joint(pool[None])
+    gain = covariance[:, :2] @ np.linalg.inv(covariance[:2, :2] + (posterior.noise + 0.01) * np.eye(2))
+    after = posterior.condition(pool[:2], values, 0.01).joint(pool[None])
     np.testing.assert_allclose(after.mean[0], mean + gain @ (values[:, 0] - mean[:2]), rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(after.covariance[0], covariance - gain @ covariance[:2], rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(belief.marginals(pool).variance, np.diagonal(covariance), rtol=1e-8)
+    np.testing.assert_allclose(posterior.marginals(pool).variance, np.diagonal(covariance), rtol=1e-8)
     assert np.linalg.eigvalsh(covariance).min() > 0
 
 
 def test_repeated_rows_and_constant_values_leave_it_finite(monkeypatch: pytest.MonkeyPatch) -> None:
-    units(monkeypatch, 16)
+    set_centres(monkeypatch, 16)
     data = table_of(NUMBERS, 60)
-    odd = Table(np.repeat(data.x[:6], 10, axis=0), np.zeros(60), data.noise)
+    degenerate = Table(np.repeat(data.x[:6], 10, axis=0), np.zeros(60), data.noise)
     for noise in (1e-8, 1e-2):
-        belief = RadialBasis().learn(covariance_of(NUMBERS, noise=noise), odd, 60).marginals(data.x)
-        assert np.all(np.isfinite(belief.mean))
-        assert np.all(belief.variance > 0)
+        at = RadialBasis().learn(covariance_of(NUMBERS, noise=noise), degenerate, 60).marginals(data.x)
+        assert np.all(np.isfinite(at.mean))
+        assert np.all(at.variance > 0)
 
 
-# sums
+# cached statistics
 
 
 def test_sums_in_blocks_are_sums_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    units(monkeypatch, 20)
-    covariance, data = covariance_of(MIXED), table_of(MIXED, 70, told=True)
+    set_centres(monkeypatch, 20)
+    covariance, data = covariance_of(MIXED), table_of(MIXED, 70, reported=True)
     once = RadialBasis().learn(covariance, data, 40)
     monkeypatch.setattr(tables, "BLOCK", 16)
     assert_same(RadialBasis().learn(covariance, data, 40), once, MIXED)
 
 
-def test_the_same_data_give_the_same_belief_whatever_was_learned_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    units(monkeypatch, 20)
+def test_the_posterior_does_not_depend_on_earlier_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_centres(monkeypatch, 20)
     monkeypatch.setattr(tables, "BLOCK", 16)
     covariance, other, data = covariance_of(NUMBERS), covariance_of(NUMBERS, seed=1), table_of(NUMBERS, 70)
     used = RadialBasis()
@@ -169,28 +171,28 @@ def test_the_same_data_give_the_same_belief_whatever_was_learned_before(monkeypa
     assert_same(used.learn(covariance, data, 40), RadialBasis().learn(covariance, data, 40), NUMBERS, tolerance=0.0)
 
 
-# leaving out
+# leave-one-out
 
 
-@pytest.mark.parametrize("told", [False, True], ids=["no noise told", "noise told"])
+@pytest.mark.parametrize("reported", [False, True], ids=["no reported noise", "reported noise"])
 @pytest.mark.parametrize("lengthscale", [2.0, 0.1], ids=["smooth", "rough"])
-def test_leaving_one_out_is_leaving_one_out(lengthscale: float, told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the units where they are; the rough one has much that units cannot represent."""
-    units(monkeypatch, 16)
-    data = table_of(NUMBERS, 40, told=told)
+def test_leave_one_out_matches_refitting(lengthscale: float, reported: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With fixed centres; the rough process has much variance that the basis cannot represent."""
+    set_centres(monkeypatch, 16)
+    data = table_of(NUMBERS, 40, reported=reported)
     covariance = Covariance(NUMBERS.groups, np.log([lengthscale, lengthscale, 1.3, 0.01]))
     means, variances = RadialBasis().leave_one_out(covariance, data, 40)
-    placed = radial._place(covariance, data)
+    centres = radial._centres(covariance, data)
     for i in range(0, 40, 3):
         others = data.rows(np.flatnonzero(np.arange(40) != i))
-        belief = radial._posterior(covariance, placed, radial._sums(covariance, placed, others))
-        belief = belief.marginals(data.x[i : i + 1])
-        assert means[i] == pytest.approx(belief.mean[0, 0], rel=1e-4, abs=1e-4)
-        assert variances[i] == pytest.approx(belief.variance[0] + covariance.noise + data.noise[i], rel=1e-3)
+        posterior = radial._posterior(covariance, centres, radial._statistics(covariance, centres, others))
+        at = posterior.marginals(data.x[i : i + 1])
+        assert means[i] == pytest.approx(at.mean[0, 0], rel=1e-4, abs=1e-4)
+        assert variances[i] == pytest.approx(at.variance[0] + covariance.noise + data.noise[i], rel=1e-3)
 
 
-def test_the_score_prefers_the_covariance_that_foretells(monkeypatch: pytest.MonkeyPatch) -> None:
-    units(monkeypatch, 40)
+def test_the_score_prefers_the_covariance_that_predicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_centres(monkeypatch, 40)
     data, right = table_of(NUMBERS, 100), Covariance(NUMBERS.groups, np.log([0.5, 0.8, 1.0, 0.01]))
     for wrong in ([0.01, 0.01, 1.0, 0.01], [0.5, 0.8, 1.0, 10.0]):
         assert score(right, data) > score(replace(right, theta=np.log(wrong)), data) + 0.3

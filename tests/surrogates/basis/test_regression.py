@@ -9,7 +9,16 @@ from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
 from tests.space.spaces import examples
 
-from sonde.surrogates.basis.regression import ALPHA, BEND, BETA, CENTRE, OFFSET, Hyperparameters, Regression, regress
+from sonde.surrogates.basis.regression import (
+    ALPHA,
+    BETA,
+    CENTRE,
+    CURVATURE,
+    OFFSET,
+    Hyperparameters,
+    Regression,
+    regress,
+)
 
 Array = NDArray[np.float64]
 
@@ -45,12 +54,12 @@ def given_of(quadratic: bool, alpha: float = 0.7, beta: float = 20.0) -> Hyperpa
 
 
 @pytest.mark.parametrize("quadratic", [False, True], ids=["no eta", "eta"])
-@pytest.mark.parametrize("weighted", [False, True], ids=["no noise told", "noise told"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["no reported noise", "reported noise"])
 def test_the_weights_are_those_of_bayesian_linear_regression(quadratic: bool, weighted: bool) -> None:
     problem, given = Problem(quadratic), given_of(quadratic)
-    told = np.diag(problem.weights if weighted else np.ones(ROWS))
-    precision = given.beta * problem.basis.T @ told @ problem.basis + given.alpha * np.eye(SIZE)
-    target = problem.basis.T @ told @ (problem.y - problem.eta(given))
+    row_weights = np.diag(problem.weights if weighted else np.ones(ROWS))
+    precision = given.beta * problem.basis.T @ row_weights @ problem.basis + given.alpha * np.eye(SIZE)
+    target = problem.basis.T @ row_weights @ (problem.y - problem.eta(given))
     mean, root = problem.regression(weighted=weighted).weights(given)
     np.testing.assert_allclose(mean, given.beta * np.linalg.solve(precision, target), rtol=1e-10)
     np.testing.assert_allclose(root @ root.T, np.linalg.inv(precision), rtol=1e-9, atol=1e-12)
@@ -61,7 +70,7 @@ def test_the_weights_are_those_of_bayesian_linear_regression(quadratic: bool, we
     log_alpha=st.floats(-6, 6), log_beta=st.floats(-6, 8), quadratic=st.booleans(), weighted=st.booleans(),
     rows=st.sampled_from([1, 3, 12]), seed=st.integers(0, 99),
 )  # fmt: skip
-def test_the_evidence_is_the_density_of_a_normal(
+def test_the_evidence_is_a_multivariate_normal_density(
     log_alpha: float, log_beta: float, quadratic: bool, weighted: bool, rows: int, seed: int
 ) -> None:
     problem = Problem(quadratic, rows, seed=seed)
@@ -73,17 +82,17 @@ def test_the_evidence_is_the_density_of_a_normal(
     assert got + 0.5 * np.sum(np.log(weights)) == pytest.approx(expected, rel=1e-6, abs=1e-6)  # weights: a constant
 
 
-def test_eta_is_a_concave_quadratic_multiplied_out() -> None:
+def test_eta_is_a_concave_quadratic() -> None:
     regression, x = Problem(True).regression(), np.random.default_rng(3).normal(size=(20, 2))
-    offset, centre, bend = 0.7, np.array([0.2, -0.4]), np.array([1.5, 0.01])
-    given = regression._unpack(np.array([0.1, 2.0, offset, *centre, *np.log(bend)]))
-    expected = offset - np.sum(bend * (x - centre) ** 2, axis=1)
+    offset, centre, curvature = 0.7, np.array([0.2, -0.4]), np.array([1.5, 0.01])
+    given = regression._unpack(np.array([0.1, 2.0, offset, *centre, *np.log(curvature)]))
+    expected = offset - np.sum(curvature * (x - centre) ** 2, axis=1)
     np.testing.assert_allclose(np.concatenate([np.ones((20, 1)), x, x**2], axis=1) @ given.eta, expected, rtol=1e-12)
     assert np.log([given.alpha, given.beta]) == pytest.approx([0.1, 2.0])
 
 
 @pytest.mark.parametrize("quadratic", [False, True], ids=["no eta", "eta"])
-def test_sums_are_regressions_on_the_rows_themselves(quadratic: bool) -> None:
+def test_statistics_add_and_subtract(quadratic: bool) -> None:
     problem, given = Problem(quadratic), given_of(quadratic)
     whole, first, last = (
         problem.regression(rows, weighted=True) for rows in (slice(None), slice(5), slice(5, None))
@@ -96,7 +105,7 @@ def test_sums_are_regressions_on_the_rows_themselves(quadratic: bool) -> None:
             np.testing.assert_allclose(got, expected, rtol=1e-8, atol=1e-10)
 
 
-def test_data_are_left_as_they_were() -> None:
+def test_data_are_not_modified() -> None:
     problem, same = Problem(True), Problem(True)
     regression = problem.regression(weighted=True)
     before = regression.gram.copy()
@@ -110,7 +119,7 @@ def test_data_are_left_as_they_were() -> None:
 
 
 def linear_data(rows: int, noise: float, seed: int = 0) -> Regression:
-    """Values with weights of variance 1 and noise of this deviation."""
+    """Values with weights of variance 1 and noise of this standard deviation."""
     problem, rng = Problem(rows=rows, seed=seed), np.random.default_rng([seed, 8])
     problem.y = problem.basis @ rng.normal(size=SIZE) + noise * rng.normal(size=rows)
     return problem.regression()
@@ -138,13 +147,13 @@ def test_draws_are_from_the_posterior() -> None:
 
 
 def test_without_data_draws_are_from_the_prior() -> None:
-    """A few draws along the chain are one: the means of 400 are known to a tenth of a deviation."""
+    """Successive draws are correlated: the means of 400 have a standard error of about a tenth of a deviation."""
     drawn = Problem(True).regression(slice(0)).draws(400, np.random.default_rng(0))
-    bend = np.array([-each.eta[3:] for each in drawn])
-    centre = np.array([each.eta[1:3] for each in drawn]) / (2 * bend)
-    offset = np.array([each.eta[0] for each in drawn]) + np.sum(bend * centre**2, axis=1)
+    curvature = np.array([-each.eta[3:] for each in drawn])
+    centre = np.array([each.eta[1:3] for each in drawn]) / (2 * curvature)
+    offset = np.array([each.eta[0] for each in drawn]) + np.sum(curvature * centre**2, axis=1)
     at = np.linspace(-12, 12, 2001)
-    horseshoe = np.log1p((BEND / np.exp(at)) ** 2) * np.exp(at)
+    horseshoe = np.log1p((CURVATURE / np.exp(at)) ** 2) * np.exp(at)
     horseshoe /= horseshoe.sum()
     middle = float(horseshoe @ at)
     spread = float(np.sqrt(horseshoe @ (at - middle) ** 2))
@@ -153,27 +162,27 @@ def test_without_data_draws_are_from_the_prior() -> None:
         (np.log([each.beta for each in drawn]), *BETA),
         (offset, 0.0, OFFSET),
         *((column, 0.0, CENTRE) for column in centre.T),
-        *((column, middle, spread) for column in np.log(bend).T),
+        *((column, middle, spread) for column in np.log(curvature).T),
     ]
     for chain, mean, deviation in expected:
         assert np.mean(chain) == pytest.approx(mean, abs=0.4 * deviation)
         assert np.std(chain) == pytest.approx(deviation, rel=0.3)
 
 
-def test_draws_of_eta_find_the_bend() -> None:
-    """The basis cannot: it knows nothing of x."""
+def test_draws_of_eta_recover_the_curvature() -> None:
+    """The basis cannot represent it: it does not depend on x."""
     problem = Problem(True, rows=60)
     problem.y = 0.5 - 4 * (problem.x[:, 0] - 0.2) ** 2 + 0.01 * np.random.default_rng(0).normal(size=60)
     drawn = problem.regression().draws(150, np.random.default_rng(0))[50:]
-    bend = -np.array([each.eta[3:] for each in drawn])
-    assert np.all(bend > 0)
-    assert np.median(bend[:, 0]) == pytest.approx(4, abs=0.3)
-    assert np.median(bend[:, 1]) < 0.3
-    assert np.median([each.eta[1] for each in drawn] / (2 * bend[:, 0])) == pytest.approx(0.2, abs=0.05)
+    curvature = -np.array([each.eta[3:] for each in drawn])
+    assert np.all(curvature > 0)
+    assert np.median(curvature[:, 0]) == pytest.approx(4, abs=0.3)
+    assert np.median(curvature[:, 1]) < 0.3
+    assert np.median([each.eta[1] for each in drawn] / (2 * curvature[:, 0])) == pytest.approx(0.2, abs=0.05)
 
 
 @pytest.mark.parametrize("noise", [0.03, 0.3])
-def test_the_most_probable_are_near_the_top_of_the_evidence(noise: float) -> None:
+def test_the_most_probable_nearly_maximise_the_marginal_likelihood(noise: float) -> None:
     regression = linear_data(200, noise)
 
     def loss(logs: Array) -> float:
@@ -193,13 +202,13 @@ def test_draws_are_seeded() -> None:
     assert not set(one) & set(other)
 
 
-# odd data
+# degenerate data
 
 
 @pytest.mark.parametrize("quadratic", [False, True], ids=["no eta", "eta"])
 @pytest.mark.parametrize("rows", [0, 1, 3, 30])
 @pytest.mark.parametrize("kind", ["zero", "constant", "huge", "one basis function"])
-def test_odd_data_leave_everything_finite(kind: str, rows: int, quadratic: bool) -> None:
+def test_degenerate_data_leave_everything_finite(kind: str, rows: int, quadratic: bool) -> None:
     problem = Problem(quadratic, rows=30, size=9)
     problem.y = {"zero": 0.0, "constant": 5.0, "huge": 30.0}.get(kind, 1.0) * np.sign(problem.y) ** (kind == "huge")
     problem.y = np.broadcast_to(problem.y, 30).copy()
@@ -214,7 +223,7 @@ def test_odd_data_leave_everything_finite(kind: str, rows: int, quadratic: bool)
         assert all(np.all(np.isfinite(each)) for each in regression.weights(found))
 
 
-def test_values_that_the_basis_explains_have_little_noise() -> None:
+def test_values_in_the_span_of_the_basis_have_little_noise() -> None:
     problem = Problem(rows=60)
     problem.y = problem.basis @ np.arange(1.0, SIZE + 1)
     given = problem.regression().most_probable()

@@ -42,16 +42,16 @@ def trained(
                  loss=loss, optimizer=optimizer, speed=speed)  # fmt: skip
 
 
-def parts(network: Network, x: Array) -> list[Array]:
+def bases(network: Network, x: Array) -> list[Array]:
     """Each network's basis at x."""
     return np.split(network.basis(x).values, network.count, axis=1)
 
 
-def misfit(network: Network, targets: Array) -> Array:
-    """Mean squared errors on rows that were not seen of ridge regressions on those that were, one for each network."""
+def validation_errors(network: Network, targets: Array) -> Array:
+    """Mean squared errors of ridge regressions on 60 rows, on all other rows, one for each network."""
     errors = []
-    for seen, unseen in zip(parts(network, X[:60]), parts(network, X[60:]), strict=True):
-        weights = np.linalg.solve(seen.T @ seen + 1e-3 * np.eye(WIDTH + 1), seen.T @ targets[:60])
+    for known, unseen in zip(bases(network, X[:60]), bases(network, X[60:]), strict=True):
+        weights = np.linalg.solve(known.T @ known + 1e-3 * np.eye(WIDTH + 1), known.T @ targets[:60])
         errors.append(np.mean((unseen @ weights - targets[60:]) ** 2))
     return np.array(errors)
 
@@ -62,7 +62,7 @@ def assert_same_weights(one: Network, other: Network) -> None:
         np.testing.assert_array_equal(a.biases, b.biases)
 
 
-# it learns
+# it reduces the loss
 
 
 @pytest.mark.parametrize(("loss", "optimizer"), KINDS)
@@ -77,10 +77,10 @@ def test_losses_go_down(loss: str, optimizer: str) -> None:
 
 
 @pytest.mark.parametrize(("loss", "optimizer"), [("evidence", "soap"), ("evidence", "adam"), ("squares", "soap")])
-def test_the_trained_basis_foretells_better_than_the_random_one(loss: str, optimizer: str) -> None:
-    after = misfit(trained(loss, optimizer=optimizer)[0], Y)
+def test_the_trained_basis_predicts_better_than_the_random_one(loss: str, optimizer: str) -> None:
+    after = validation_errors(trained(loss, optimizer=optimizer)[0], Y)
     assert np.median(after) < 0.1
-    assert np.mean(after) < 0.5 * np.mean(misfit(networks(), Y))
+    assert np.mean(after) < 0.5 * np.mean(validation_errors(networks(), Y))
 
 
 @pytest.mark.parametrize(("loss", "steps"), [("squares", 200), ("evidence", 200), ("evidence", 400)])
@@ -90,52 +90,52 @@ def test_soap_reaches_a_lower_loss_than_adam_in_as_many_steps(loss: str, steps: 
     assert reached["soap"] < reached["adam"]
 
 
-def test_two_hundred_steps_of_soap_are_worth_a_thousand_of_adam() -> None:
+def test_two_hundred_steps_of_soap_match_a_thousand_of_adam() -> None:
     rows = [np.arange(240)] * COUNT
     quick = trained("evidence", rows, steps=200)[1][-1]
     assert quick < trained("evidence", rows, steps=1000, optimizer="adam")[1][-1] + 0.3
 
 
-def test_axes_that_turn_leave_moves_as_large_as_those_of_adam(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mean that is turned into a coordinate whose square is still zero would be a leap."""
-    monkeypatch.setattr(training, "TURNED", 1)
+def test_a_rotating_eigenbasis_keeps_the_step_size_of_adam(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If only the first moment were rotated, it would be divided by a second moment of zero."""
+    monkeypatch.setattr(training, "EIGENBASIS_EVERY", 1)
     layers, rng = Parameters.of(networks()).layers, np.random.default_rng(0)
     size = sum(each[0].size for layer in layers for each in layer)
-    move = training.OPTIMIZERS["soap"](np.zeros((COUNT, size), np.float32), layers)
-    moves = [move(rng.standard_normal((COUNT, size)).astype(np.float32)) for _ in range(40)]
-    assert np.max([np.sqrt(np.mean(each**2)) for each in moves]) < 1.5
+    update = training.OPTIMIZERS["soap"](np.zeros((COUNT, size), np.float32), layers)
+    steps = [update(rng.standard_normal((COUNT, size)).astype(np.float32)) for _ in range(40)]
+    assert np.max([np.sqrt(np.mean(each**2)) for each in steps]) < 1.5
 
 
-def test_labels_are_told_apart() -> None:
-    after = misfit(trained("logistic", optimizer="adam")[0], LABELS)
-    assert np.all(after < 0.6 * misfit(networks(), LABELS).mean())
+def test_labels_are_classified() -> None:
+    after = validation_errors(trained("logistic", optimizer="adam")[0], LABELS)
+    assert np.all(after < 0.6 * validation_errors(networks(), LABELS).mean())
 
 
-def test_there_is_more_evidence_for_a_basis_trained_on_it() -> None:
+def test_training_on_the_evidence_increases_the_evidence() -> None:
     def evidence(network: Network) -> Array:
-        regressions = [regress(own, NOTHING, Y[:60], np.ones(60)) for own in parts(network, X[:60])]
+        regressions = [regress(own, NOTHING, Y[:60], np.ones(60)) for own in bases(network, X[:60])]
         return np.array([each.log_evidence(each.most_probable()) for each in regressions])
 
     assert np.all(evidence(trained("evidence")[0]) > evidence(networks()) + 20)
 
 
-# it is what it says
+# minibatches and seeds
 
 
-def test_minibatches_are_rows_of_each_networks_own() -> None:
+def test_minibatches_have_the_rows_of_their_network() -> None:
     rows = [np.arange(3), np.arange(100, 200), np.array([7])]
     rng = np.random.default_rng(0)
     drawn = [training.minibatch(rows, 64, rng) for _ in range(100)]
     index, weights = (np.array(each) for each in zip(*drawn, strict=True))
     assert index.shape == weights.shape == (100, 3, 64)
     for k, own in enumerate(rows):
-        assert set(index[:, k][weights[:, k] > 0]) == set(own)  # draws from many miss none in a hundred steps
-        assert set(index[:, k].ravel()) == set(own)  # those of weight zero are its own too
+        assert set(index[:, k][weights[:, k] > 0]) == set(own)  # a hundred draws miss no row
+        assert set(index[:, k].ravel()) == set(own)  # padding has its own rows too
     np.testing.assert_array_equal(weights.sum(axis=-1), np.broadcast_to([3, 64, 1], (100, 3)))
 
 
 @pytest.mark.parametrize(("loss", "optimizer"), KINDS)
-def test_rows_of_one_network_are_no_matter_to_another(loss: str, optimizer: str) -> None:
+def test_the_rows_of_one_network_do_not_affect_another(loss: str, optimizer: str) -> None:
     rows = [np.arange(20), np.arange(60), np.arange(5, 45), np.arange(60)]
     others = [rows[0], np.arange(30, 60), rows[2], np.arange(100, 110)]
     one, two = (trained(loss, each, steps=20, optimizer=optimizer)[0] for each in (rows, others))
@@ -145,7 +145,7 @@ def test_rows_of_one_network_are_no_matter_to_another(loss: str, optimizer: str)
         assert not np.any(one.layers[1].weights[k] == two.layers[1].weights[k])
 
 
-def test_values_that_were_not_chosen_are_no_matter() -> None:
+def test_other_rows_do_not_affect_training() -> None:
     x, y = X.copy(), Y.copy()
     x[60:], y[60:] = 1e6, np.nan
     for optimizer in STEPS:
@@ -167,31 +167,31 @@ def test_the_same_seed_gives_the_same_weights(count: int, optimizer: str) -> Non
     assert (count == 60) == np.array_equal(one.layers[0].weights, other.layers[0].weights)  # 60 rows are not drawn
 
 
-# it goes astray
+# divergence
 
 
-def test_values_that_are_no_numbers_of_a_model_leave_the_networks_as_they_were() -> None:
-    begun = networks()
+def test_huge_or_nan_values_leave_the_networks_unchanged() -> None:
+    initial = networks()
     for targets in (1e30 * Y, np.full(len(Y), np.nan)):
         for loss, optimizer in KINDS:
-            network, losses = train(begun, X, targets, ALL, steps=30, rng=np.random.default_rng(0), loss=loss,
+            network, losses = train(initial, X, targets, ALL, steps=30, rng=np.random.default_rng(0), loss=loss,
                                     optimizer=optimizer)  # fmt: skip
             if loss != "logistic" or np.isnan(targets[0]):
-                assert_same_weights(network, begun)
+                assert_same_weights(network, initial)
                 assert not losses[-1] < 10
             assert np.all(np.isfinite(network.basis(X).values))
 
 
 @pytest.mark.parametrize(("loss", "optimizer"), KINDS)
-def test_no_speed_makes_weights_infinite(loss: str, optimizer: str) -> None:
+def test_no_learning_rate_makes_weights_infinite(loss: str, optimizer: str) -> None:
     for speed in (10.0, 1e3, 1e6, 1e12, 1e30):
         network, _ = trained(loss, steps=100, speed=speed, optimizer=optimizer)
         assert all(np.all(np.isfinite(each)) for layer in network.layers for each in layer)
         assert np.all(np.isfinite(network.basis(X).values))
 
 
-def test_training_that_diverges_begins_again_and_slower(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice it does, on the second step; the third time it gets through."""
+def test_a_diverging_run_restarts_with_a_smaller_learning_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs diverge on the second step; the third succeeds."""
     outputs: list[float] = []
     answers = iter([0.5, np.nan, 0.4, 1e3, 0.3, 0.2])
 
@@ -201,17 +201,17 @@ def test_training_that_diverges_begins_again_and_slower(monkeypatch: pytest.Monk
         return np.full(COUNT, next(answers)), gradient._replace(output=gradient.output + 1)
 
     monkeypatch.setattr(training, "loss_and_gradient", loss)
-    begun = networks()
-    network, losses = train(begun, X, Y, ALL, steps=2, rng=np.random.default_rng(0), optimizer="adam")
+    initial = networks()
+    network, losses = train(initial, X, Y, ALL, steps=2, rng=np.random.default_rng(0), optimizer="adam")
     assert losses == [pytest.approx(0.25)]
-    assert network is not begun
+    assert network is not initial
     starts = np.array(outputs).reshape(3, 2)
-    np.testing.assert_array_equal(starts[:, 0], 0)  # from the beginning
+    np.testing.assert_array_equal(starts[:, 0], 0)  # from the initial weights
     assert np.all(starts[:, 1] < 0)
     assert np.all(starts[1:, 1] > 0.5 * starts[:-1, 1])
 
 
-def test_one_core_or_many_train_the_same_networks() -> None:
+def test_the_number_of_cores_does_not_change_the_networks() -> None:
     code = """
 import os, sys
 os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[: int(sys.argv[1])]))

@@ -1,4 +1,8 @@
-"""The strategy ``"dngo"``: networks' basis functions under Bayesian linear regression (Snoek et al. 2015)."""
+"""The strategy ``"dngo"``: Bayesian optimization with a surrogate linear in its basis functions (Snoek et al. 2015).
+
+Up to 256 trials the surrogate is the exact Gaussian process. Beyond, it is Bayesian linear regression on the last
+hidden layers of networks or on radial basis functions, whichever predicts held-out observations better.
+"""
 
 from __future__ import annotations
 
@@ -45,58 +49,59 @@ BASES = ("auto", "networks", "radial")
 TRAININGS = ("evidence", "squares")
 OPTIMIZERS = ("auto", "soap", "adam", "sgd")
 DEVICES = ("cpu", "gpu")
-BEST = {"cpu": "soap", "gpu": "adam"}  # optimizers: steps are cheap on a GPU, eigenvectors are not
-FEW = 256  # up to so many results radial units on all of them are the basis; beyond, what foretells better
-THIN = 128  # values to which the covariance is fitted: it serves the scale and the radial units, not the networks
-TALLEST = 30.0  # deviations beyond which a value is not told from another
-_DRAW = 12  # purpose of the key's stream
+BEST = {"cpu": "soap", "gpu": "adam"}  # optimizer="auto": steps are cheap on a GPU, the eigenvectors of SOAP are not
+EXACT_UP_TO = 256  # trials; beyond, the basis is the one that predicts held-out observations better
+COVARIANCE_ROWS = 128  # observations that fit the covariance of the radial basis and the scale of the values
+CLIP = 30.0  # standardised values are clipped to +-CLIP
+_DRAW = 12  # number of the random stream
 
 
-class Results(NamedTuple):
-    """The results in the order in which they came."""
+class Observations(NamedTuple):
+    """The n observations of a history, and all finished trials with those that failed, both in order of arrival."""
 
-    numbers: NDArray[np.int64]  # of completed trials
-    units: Array
+    numbers: NDArray[np.int64]  # trial numbers, (n,)
+    units: Array  # points of the unit cube, (n, d)
     values: Array
-    deviations: Array
-    usable: NDArray[np.bool_]
-    learned: int  # how many of them came up to the last checkpoint
-    tried: Array  # units of completed and failed trials
-    worked: NDArray[np.bool_]
-    tried_learned: int
+    deviations: Array  # reported standard deviations of the noise
+    feasible: NDArray[np.bool_]  # meets the measured constraints
+    fitted: int  # observations up to the last checkpoint
+    finished: Array  # points of completed and failed trials
+    succeeded: NDArray[np.bool_]
+    finished_fitted: int  # finished trials up to the last checkpoint
 
 
 class DNGO(Bayesian):
-    """Models the values by basis functions under Bayesian linear regression: linear in the number of results.
+    """Bayesian optimization at a cost linear in the number of observations: linear regression on basis functions.
 
-    The bare name ``"dngo"`` chooses well by itself; every option is for those who want to choose.
+    The defaults, ``strategy="dngo"``, need no tuning.
 
     Parameters
     ----------
     basis
-        ``"networks"``: the last hidden layers of several networks; ``"radial"``: units that sit on results; ``"auto"``
-        (default): radial up to 256 results, then whichever foretells results better that it has not seen.
+        ``"networks"``: the last hidden layers of several networks; ``"radial"``: radial basis functions centred on
+        observations; ``"auto"`` (default): radial up to 256 trials, then whichever predicts held-out observations
+        better.
     networks
-        How many networks, 3 unless told; 1 is the paper's.
+        Number of networks, by default 3; the paper has 1.
     activation
-        Of the hidden layers: ``"tanh"``, ``"relu"``, or ``"relu+tanh"``.
+        Activation of the hidden layers: ``"tanh"``, ``"relu"``, or ``"relu+tanh"``.
     width
-        Units of each of the three hidden layers.
+        Number of units of each of the three hidden layers.
     training
-        On the marginal likelihood (``"evidence"``) or on squared errors (``"squares"``).
+        The loss: negative log marginal likelihood (``"evidence"``) or squared errors (``"squares"``).
     optimizer
-        ``"soap"``: a short run of Adam along the eigenvectors of the gradients' products; or long runs of ``"adam"`` or
-        ``"sgd"`` with momentum. ``"auto"`` (default): ``"soap"``, but on a GPU ``"adam"``.
+        ``"soap"``: a short run of Adam in the eigenbasis of the gradient covariances; or long runs of ``"adam"`` or of
+        ``"sgd"`` with momentum. ``"auto"`` (default): ``"soap"`` on the CPU, ``"adam"`` on a GPU.
     device
-        What trains the networks: ``"cpu"`` (default), or ``"gpu"``, which needs ``pip install 'sonde[jax]'`` and a JAX
-        that sees a GPU. Two devices round differently, so the study records it.
+        Where the networks are trained: ``"cpu"`` (default), or ``"gpu"``, which needs ``pip install 'sonde[jax]'`` and
+        a JAX that sees a GPU. The two round differently, so the study records the device.
     failures
-        ``"noisy"``: the border of what works is blurred; ``"noiseless"``: the same configuration always fails or never.
+        ``"noisy"``: a configuration may fail once and succeed the next time; ``"noiseless"``: it always fails or never.
     batch
-        ``"greedy"`` and ``"joint"`` as in ``sonde.GP``; ``"thompson"``: each point is the best one of a function drawn
-        from the belief.
+        ``"greedy"`` and ``"joint"`` as in ``sonde.GP``; ``"thompson"``: each point maximises a function drawn from the
+        posterior.
     acquisition
-        As in ``sonde.GP``.
+        The acquisition function, as in ``sonde.GP``.
     """
 
     name = "dngo"
@@ -125,24 +130,25 @@ class DNGO(Bayesian):
     def _prepare(self, recipe: Recipe) -> None:
         failures = replace(FAILURES, device=recipe.device, optimizer=BEST[recipe.device])
         self._networks, self._radial = AdaptiveBasis(recipe), RadialBasis()
-        self._labels = FailureClassifier(LINKS[self.failures], AdaptiveBasis(failures))
-        self._chain, self._plain = WarmStartedFits(fitted=THIN), WarmStartedFits(PLAIN_FORMS, fitted=THIN)
+        self._classifier = FailureClassifier(LINKS[self.failures], AdaptiveBasis(failures))
+        self._fits = WarmStartedFits(fitted=COVARIANCE_ROWS)
+        self._plain_fits = WarmStartedFits(PLAIN_FORMS, fitted=COVARIANCE_ROWS)
         self._choices: dict[bytes, bool] = {}
 
     @classmethod
     def paper(cls) -> DNGO:
-        """Return the form of the paper: one network, stochastic gradients, a quadratic mean, ten draws."""
+        """Return the method of the paper: one network, SGD, a quadratic mean function, ten hyperparameter samples."""
         strategy = cls("networks")
         strategy._prepare(PAPER)
         return strategy
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:
-        """Return the points of highest acquisition; what the device needs is looked for before the first trial."""
+        """Return the points of highest acquisition; a missing device is reported before the first trial."""
         self._check_device()
         return super().suggest(space, history, count, key)
 
     def _check_device(self) -> None:
-        """Raise where networks could not be trained."""
+        """Raise an error if networks cannot be trained on the chosen device."""
         if self._networks.recipe.device == "cpu":
             return
         require("jax", extra="jax")
@@ -151,135 +157,140 @@ class DNGO(Bayesian):
         if not gpu.visible():
             raise OptionError(
                 'DNGO(device="gpu") needs a GPU, and JAX sees none; install the JAX of your GPU, e.g. '
-                "pip install 'jax[cuda13]', or take strategy=\"dngo\", which needs neither"
+                "pip install 'jax[cuda13]', or use strategy=\"dngo\", which needs neither"
             )
 
     def fit_surrogate(self, space: Space, history: History, key: Key, *, far: bool = False) -> Surrogate:
-        """Return the belief after a history with results to learn from."""
-        results = self._results(history)
-        if self.basis != "networks" and len(results.tried) <= FEW:
-            return fit_exact_surrogate(space, history, self._chain, hyperparameters="draw", key=key)
-        return self._fit_surrogate(space, history, results, self._chain, key.rng(_DRAW))
+        """Return the surrogate given a history with enough observations."""
+        observations = self._observations(history)
+        if self.basis != "networks" and len(observations.finished) <= EXACT_UP_TO:
+            return fit_exact_surrogate(space, history, self._fits, hyperparameters="draw", key=key)
+        return self._fit_surrogate(space, history, observations, self._fits, key.rng(_DRAW))
 
-    def _results(self, history: History) -> Results:
-        """Return the results of a history, and let networks be kept where it keeps things."""
+    def _observations(self, history: History) -> Observations:
+        """Return the observations of a history, and use its cache for trained networks."""
         self._check_device()
-        self._networks.cache = self._labels.basis.cache = history.cache
-        return _results(history)
+        self._networks.cache = self._classifier.basis.cache = history.cache
+        return _observations(history)
 
     def _fit_surrogate(
-        self, space: Space, history: History, results: Results, chain: WarmStartedFits, rng: np.random.Generator
-    ) -> Surrogate:
+        self, space: Space, history: History, observations: Observations, fits: WarmStartedFits,
+        rng: np.random.Generator,
+    ) -> Surrogate:  # fmt: skip
+        """Return the surrogate on networks or radial basis functions."""
         plain = features_of(space)
-        fit, scale = self._fitted(plain, results, chain)
-        table, networks = self._table(plain, fit, scale, results)
+        fit, scale = self._fitted(plain, observations, fits)
+        table, networks = self._table(plain, fit, scale, observations)
         posteriors: tuple[Posterior, ...]
         if networks:
-            posteriors, features = self._networks.learn(table, results.learned, rng), plain
+            posteriors, features = self._networks.learn(table, observations.fitted, rng), plain
         else:
-            posteriors, features = (self._radial.learn(fit.covariance, table, results.learned),), fit.features
+            posteriors, features = (self._radial.learn(fit.covariance, table, observations.fitted),), fit.features
         return Surrogate(
             features, scale, posteriors, table.y,
-            best=best_value(posteriors[0], table.x, table.y, results.usable),
-            incumbents=best_points(results.units, table.y, results.usable),
-            feasibility=self._feasibility(plain, history, results),
+            best=best_value(posteriors[0], table.x, table.y, observations.feasible),
+            incumbents=best_points(observations.units, table.y, observations.feasible),
+            feasibility=self._feasibility(plain, history, observations),
         )  # fmt: skip
 
-    def _fitted(self, features: Features, results: Results, chain: WarmStartedFits) -> tuple[Fit, Scale]:
-        """Return the covariance of the first results, and the scale of the values.
+    def _fitted(self, features: Features, observations: Observations, fits: WarmStartedFits) -> tuple[Fit, Scale]:
+        """Return the covariance function and the scale of the values.
 
-        Both are those of the last doubling, so that networks trained then are trained on what they are asked now.
+        Both are fitted at the last doubling and then fixed, so that the networks' training data do not change.
         """
-        first = max(2, octave(results.learned))
-        data = Values(results.units, results.values, results.deviations).first(first)
-        fit = chain.fit(features, data, follow=False)
-        return fit, steady_scale(results.values, len(data.values), fit.kappa)
+        first = max(2, octave(observations.fitted))
+        data = Values(observations.units, observations.values, observations.deviations).first(first)
+        fit = fits.fit(features, data, follow=False)
+        return fit, steady_scale(observations.values, len(data.values), fit.kappa)
 
-    def _table(self, plain: Features, fit: Fit, scale: Scale, results: Results) -> tuple[Table, bool]:
-        """Return the results as the basis takes them, and whether that is networks."""
-        y = np.clip(scale(results.values), -TALLEST, TALLEST)
-        noise = scale.noise(results.values, results.deviations)
-        first = Table(results.units[: results.learned], y[: results.learned], noise[: results.learned])
+    def _table(self, plain: Features, fit: Fit, scale: Scale, observations: Observations) -> tuple[Table, bool]:
+        """Return the standardised observations, and whether the basis is networks."""
+        y = np.clip(scale(observations.values), -CLIP, CLIP)
+        noise = scale.noise(observations.values, observations.deviations)
+        first = Table(observations.units[: observations.fitted], y[: observations.fitted], noise[: observations.fitted])
         networks = {"networks": True, "radial": False}.get(self.basis)
-        if networks is None and results.learned <= FEW:  # nearly all failed
+        if networks is None and observations.fitted <= EXACT_UP_TO:  # most trials failed
             networks = False
         if networks is None:
             name = first.digest()
             if name not in self._choices:
-                ahead = self._networks.network(first._replace(x=plain(first.x)), results.learned).score
-                behind = radial_score(fit.covariance, first._replace(x=fit.features(first.x)))
-                self._choices = {name: ahead > behind}
+                by_networks = self._networks.network(first._replace(x=plain(first.x)), observations.fitted).score
+                by_radial = radial_score(fit.covariance, first._replace(x=fit.features(first.x)))
+                self._choices = {name: by_networks > by_radial}
             networks = self._choices[name]
-        return Table((plain if networks else fit.features)(results.units), y, noise), networks
+        return Table((plain if networks else fit.features)(observations.units), y, noise), networks
 
-    def _feasibility(self, features: Features, history: History, results: Results) -> Feasibility | None:
-        few = len(results.tried) <= FEW
+    def _feasibility(self, features: Features, history: History, observations: Observations) -> Feasibility | None:
+        """Return the models of failures and of measured constraints; None if there are neither."""
+        few = len(observations.finished) <= EXACT_UP_TO
         conditions = []
-        for rows, levels in measured_constraints(history, results.numbers).values():
-            conditions.append(learn_constraint(features, *_thinned(results.units[rows], levels)))
-        if not results.worked.all():
+        for rows, levels in measured_constraints(history, observations.numbers).values():
+            conditions.append(learn_constraint(features, *_thinned(observations.units[rows], levels)))
+        if not observations.succeeded.all():
             if few:
-                conditions.append(learn_success(features, results.tried, results.worked))
+                conditions.append(learn_success(features, observations.finished, observations.succeeded))
             else:
-                labels = np.where(results.worked, 1.0, -1.0)
-                latent, link = self._labels.learn(features(results.tried), labels, results.tried_learned)
+                labels = np.where(observations.succeeded, 1.0, -1.0)
+                x = features(observations.finished)
+                latent, link = self._classifier.learn(x, labels, observations.finished_fitted)
                 conditions.append(Passing(latent, features, link.slope, link.offset, link.extra))
         return combine(conditions)
 
     @one_thread()
     def model(self, space: Space, history: History) -> Predictions:
-        """Return the belief after the results so far, on the values' own scale."""
-        results = self._results(history)
-        belief = self._fit_surrogate(space, history, results, self._plain, np.random.default_rng(0))
+        """Return predictions given all observations, in the units of the values."""
+        observations = self._observations(history)
+        surrogate = self._fit_surrogate(space, history, observations, self._plain_fits, np.random.default_rng(0))
 
-        def left_out() -> tuple[Array, Array]:
+        def leave_one_out() -> tuple[Array, Array]:
             plain = features_of(space)
-            fit, scale = self._fitted(plain, results, self._plain)
-            table, networks = self._table(plain, fit, scale, results)
+            fit, scale = self._fitted(plain, observations, self._plain_fits)
+            table, networks = self._table(plain, fit, scale, observations)
             if networks:
-                return self._networks.leave_one_out(table, results.learned)
-            return self._radial.leave_one_out(fit.covariance, table, results.learned)
+                return self._networks.leave_one_out(table, observations.fitted)
+            return self._radial.leave_one_out(fit.covariance, table, observations.fitted)
 
         def averaged() -> Surrogate:
-            if self.basis == "networks" or len(results.tried) > FEW:
-                return belief
-            return fit_exact_surrogate(space, history, self._plain, hyperparameters="slice")
+            if self.basis == "networks" or len(observations.finished) > EXACT_UP_TO:
+                return surrogate
+            return fit_exact_surrogate(space, history, self._plain_fits, hyperparameters="slice")
 
-        return Predictions(space, belief, results.numbers, left_out, averaged)
+        return Predictions(space, surrogate, observations.numbers, leave_one_out, averaged)
 
     @one_thread()
     def explain(self, space: Space, history: History) -> str:
-        """Say what it does."""
+        """Describe the surrogate and the acquisition function in use."""
         if not self.ready(space, history):
-            return f"spreads the first {first_count(space)} configurations evenly, for want of results to learn from"
-        results = self._results(history)
-        few = self.basis != "networks" and len(results.tried) <= FEW
+            return f"spreads the first {first_count(space)} configurations evenly: too few results to fit a model"
+        observations = self._observations(history)
+        few = self.basis != "networks" and len(observations.finished) <= EXACT_UP_TO
         networks = False
         if not few:
             plain = features_of(space)
-            networks = self._table(plain, *self._fitted(plain, results, self._chain), results)[1]
+            networks = self._table(plain, *self._fitted(plain, observations, self._fits), observations)[1]
         count = self._networks.recipe.members
-        kind = f"the last layers of {count} network{'s' * (count > 1)}" if networks else "radial units on results"
-        name = self.acquisition if isinstance(self.acquisition, str) else "a utility of yours"
-        return f"models {len(results.values)} values by Bayesian regression on {kind} and maximises {name}"
+        kind = f"the last layers of {count} network{'s' * (count > 1)}" if networks else "radial basis functions"
+        name = self.acquisition if isinstance(self.acquisition, str) else "a custom utility"
+        return f"models {len(observations.values)} values by Bayesian linear regression on {kind} and maximises {name}"
 
 
-def _results(history: History) -> Results:
+def _observations(history: History) -> Observations:
+    """Return the observations of a history."""
     arrivals, done = history.arrivals, history.completed
-    worked = np.isin(arrivals, done.numbers)
-    numbers = arrivals[worked]
+    succeeded = np.isin(arrivals, done.numbers)
+    numbers = arrivals[succeeded]
     first = checkpoint(len(arrivals)) or len(arrivals)
     units = history.units[arrivals]
-    return Results(
-        numbers, units[worked], history.values[numbers], history.noise[numbers], history.violations[numbers] <= 0,
-        int(worked[:first].sum()), units, worked, first,
+    return Observations(
+        numbers, units[succeeded], history.values[numbers], history.noise[numbers], history.violations[numbers] <= 0,
+        int(succeeded[:first].sum()), units, succeeded, first,
     )  # fmt: skip
 
 
 def _thinned(units: Array, levels: Array) -> tuple[Array, Array]:
-    """Return at most as many rows as an exact model of a constraint takes, the last ones and evenly chosen others."""
-    if len(levels) <= 2 * FEW:
+    """Return at most 512 rows for the exact model of a constraint: the last 256 and 256 evenly spaced others."""
+    if len(levels) <= 2 * EXACT_UP_TO:
         return units, levels
-    evenly = np.linspace(0, len(levels) - FEW - 1, FEW).astype(int)
-    rows = np.concatenate([evenly, np.arange(len(levels) - FEW, len(levels))])
+    evenly = np.linspace(0, len(levels) - EXACT_UP_TO - 1, EXACT_UP_TO).astype(int)
+    rows = np.concatenate([evenly, np.arange(len(levels) - EXACT_UP_TO, len(levels))])
     return units[rows], levels[rows]

@@ -1,16 +1,16 @@
-"""A batch beside hundreds of points under way: chosen from one pool, all of whose beliefs are kept up to date.
+"""Selection of a large batch from one candidate set, next to hundreds of pending points.
 
-A search for each point would condition the belief anew each time. Here the covariances of the pool with all points
-under way are whitened at once (a Cholesky factor of theirs), outcomes of these are imagined jointly, and each point
-chosen changes means and variances of the whole pool by one column: O(B (c + j)) for the j-th of them.
+A search for each point would condition the surrogate anew each time. Here the outcomes of all pending points are
+fantasized jointly, and one Cholesky factor of their covariance conditions all candidates on them. Each selected point
+then updates the means and variances of all candidates by one column: O(m (c + j)) for the j-th point.
 
-A model with c columns is certain of everything after c noiseless outcomes, and would then put the rest anywhere. What
-it cannot represent is modelled besides: a Matern-5/2 process with a share of the pool's variance, which keeps the
-points of a large batch apart.
+A linear model with c columns is certain of everything after c noiseless outcomes, and would then place the rest
+arbitrarily. A Matern-5/2 residual with a share of the candidates' variance models what the basis cannot represent. It
+keeps the points of a large batch apart.
 
-Whether a point under way fails is imagined as well (a_MCEI of Snoek et al. 2015): then it is no new best.
+Failures of pending points are fantasized as well (a_MCEI of Snoek et al. 2015): a failed point is no new incumbent.
 
-Symbols: B points of the pool, J under way, S fantasies, c columns of a belief's spread.
+Symbols: m candidates, r pending points, q points to select, s fantasies, c columns of a linear posterior, p features.
 """
 
 from __future__ import annotations
@@ -34,241 +34,249 @@ from sonde.surrogates.port import Posterior
 
 Array = NDArray[np.float64]
 
-POOL = 2048  # points, or a few times those wanted
-SPARE = 3
-CLIMBED, CALLS = 16, 25  # so many of them are climbed from, with so many evaluations
-TINY = 1e-12
-APART = 0.01  # of the box: points of one batch are not closer than this
-REFINED, NEAR = 16, 96  # around the first so many points chosen, so many more are looked at
-_THOMPSON, _NEAR = 14, 15  # purposes of the key's streams
+CANDIDATES, PER_POINT = 2048, 3  # the number of candidates: 2048, or 3 for each point to select if that is more
+STARTS, CALLS = 16, 25  # local searches that add candidates, and the evaluations of each
+TINY = 1e-12  # the least variance
+MIN_DISTANCE = 0.01  # of points of one batch, in sides of the box
+REFINED, NEIGHBOURS = 16, 96  # for the first 16 points, 96 candidates are added around the best one
+_THOMPSON, _NEIGHBOURS = 14, 15  # numbers of the random streams
 FANTASIES = 16
-SHARE = 0.1  # of the pool's mean variance: what the model cannot represent
-REACH = 0.2  # lengthscale of that, times the square root of the number of parameters
-SEEN_AS = 1e-6  # noise variance of imagined outcomes
+RESIDUAL = 0.1  # variance of the residual, as a share of the candidates' mean variance
+LENGTH_SCALE = 0.2  # of the residual, times the square root of the number of features
+FANTASY_NOISE = 1e-6  # noise variance of fantasized outcomes
 
 
-def fill(
-    aims: Sequence[tuple[Surrogate, Box]], field: Domain, pending: Array, key: Key, *, thompson: bool = False
+def select_large_batch(
+    targets: Sequence[tuple[Surrogate, Box]], domain: Domain, pending: Array, key: Key, *, thompson: bool = False
 ) -> Array:
-    """Return a point for each aim, each with those before it and the pending ones under way.
+    """Return a point (q, d) for each target, a surrogate and its box, given the pending points and those before it.
 
-    With ``thompson``, each is the best point of a function drawn from the belief instead, whatever is under way.
+    With ``thompson``, each point maximises a function drawn from the posterior instead, whatever is pending. All
+    targets share the surrogate of the first. Fewer points are returned if the candidates run out.
     """
-    belief = aims[0][0]
-    boxes = {id(box): box for _, box in aims}
-    pools = {name: _pool(belief, field, box, len(aims), key) for name, box in boxes.items()}
-    points = np.concatenate(list(pools.values()))
-    owner = np.repeat(list(pools), [len(pool) for pool in pools.values()])
+    surrogate = targets[0][0]
+    boxes = {id(box): box for _, box in targets}
+    sets = {name: _candidate_set(surrogate, domain, box, len(targets), key) for name, box in boxes.items()}
+    points = np.concatenate(list(sets.values()))
+    owner = np.repeat(list(sets), [len(each) for each in sets.values()])
     if not len(points):
         return points
-    outlook: _Outlook | _Draws = (
-        _Draws(belief, points, len(aims), key) if thompson else _Outlook(belief, points, pending, len(aims), key.seed)
+    scores: _ExpectedImprovement | _ThompsonSamples = (
+        _ThompsonSamples(surrogate, points, len(targets), key)
+        if thompson
+        else _ExpectedImprovement(surrogate, points, pending, len(targets), key.seed)
     )
-    chosen: list[Array] = []
-    free = _apart(points, pending, boxes.values())
-    for offset, (_, box) in enumerate(aims):
-        if isinstance(outlook, _Outlook) and offset < REFINED and field.listed is None:
-            best = points[int(np.argmax(np.where(free & (owner == id(box)), outlook.worth(), -np.inf)))]
-            near = _around(best, field, box, key.at(offset))
-            outlook.extend(near)
+    selected: list[Array] = []
+    allowed = _distant(points, pending, boxes.values())
+    for offset, (_, box) in enumerate(targets):
+        if isinstance(scores, _ExpectedImprovement) and offset < REFINED and domain.listed is None:
+            best = points[int(np.argmax(np.where(allowed & (owner == id(box)), scores.values(), -np.inf)))]
+            near = _neighbours(best, domain, box, key.at(offset))
+            scores.extend(near)
             points, owner = np.concatenate([points, near]), np.concatenate([owner, np.full(len(near), id(box))])
-            free = np.concatenate([free, _apart(near, np.array([*pending, *chosen]), [box])])
-        found = _first_new(points, np.where(free & (owner == id(box)), outlook.worth(), -np.inf), field, free)
+            allowed = np.concatenate([allowed, _distant(near, np.array([*pending, *selected]), [box])])
+        values = np.where(allowed & (owner == id(box)), scores.values(), -np.inf)
+        found = _best_novel(points, values, domain, allowed)
         if found is None:
             continue
-        chosen.append(points[found])
-        field.take(points[found])
-        free &= _apart(points, points[[found]], [box])
-        outlook.add(found)
-    return np.array(chosen).reshape(-1, pending.shape[1])
+        selected.append(points[found])
+        domain.take(points[found])
+        allowed &= _distant(points, points[[found]], [box])
+        scores.add(found)
+    return np.array(selected).reshape(-1, pending.shape[1])
 
 
-class _Draws:
-    """Functions drawn from the belief, one for each point to choose: Thompson sampling."""
+class _ThompsonSamples:
+    """Thompson sampling: a function drawn from the posterior for each point to select."""
 
-    def __init__(self, belief: Surrogate, points: Array, count: int, key: Key) -> None:
-        rng, x = key.rng(_THOMPSON), belief.features(points)
-        pools = [posterior.pool(x) for posterior in belief.posteriors]
-        self._functions = np.concatenate([pool.draw(rng, -(-count // len(pools))) for pool in pools], axis=1)
-        if belief.feasibility is not None:  # what works is drawn as well; -1e6 where it does not
-            chance = np.exp(belief.feasibility(points)[0])[:, None]
-            self._functions -= np.where(chance > rng.random(self._functions.shape), 0.0, 1e6)
+    def __init__(self, surrogate: Surrogate, points: Array, count: int, key: Key) -> None:
+        rng, x = key.rng(_THOMPSON), surrogate.features(points)
+        marginals = [posterior.pool(x) for posterior in surrogate.posteriors]
+        share = -(-count // len(marginals))
+        self._functions = np.concatenate([each.draw(rng, share) for each in marginals], axis=1)
+        if surrogate.feasibility is not None:  # success is drawn as well; a failure costs 1e6
+            probability = np.exp(surrogate.feasibility(points)[0])[:, None]
+            self._functions -= np.where(probability > rng.random(self._functions.shape), 0.0, 1e6)
         self._used = 0
 
-    def worth(self) -> Array:
-        """Return the next function at the points of the pool."""
+    def values(self) -> Array:
+        """Return the current function at the candidates, (m,)."""
         return self._functions[:, self._used].copy()
 
     def add(self, chosen: int) -> None:
-        """Go on to the next function."""
+        """Continue with the next function."""
         self._used = min(self._used + 1, self._functions.shape[1] - 1)
 
 
-class _Outlook:
-    """Beliefs about the points of a pool while more and more points are under way, averaged over posteriors."""
+class _ExpectedImprovement:
+    """Expected improvement of candidates while points become pending, averaged over fantasies and posteriors."""
 
-    def __init__(self, belief: Surrogate, points: Array, pending: Array, room: int, seed: int) -> None:
-        self._belief = belief
-        share = max(2, FANTASIES // len(belief.posteriors))
-        base = base_samples(share, len(pending) + room, seed)
-        luck = np.random.default_rng([seed, 13]).random((share, len(pending) + room))
-        self._log_chance = self._log_chances(points)
-        chance = np.exp(self._log_chances(pending))
-        under_way = belief.features(pending)
+    def __init__(self, surrogate: Surrogate, points: Array, pending: Array, count: int, seed: int) -> None:
+        self._surrogate = surrogate
+        share = max(2, FANTASIES // len(surrogate.posteriors))
+        base = base_samples(share, len(pending) + count, seed)
+        uniforms = np.random.default_rng([seed, 13]).random((share, len(pending) + count))
+        self._log_probability = self._log_probabilities(points)
+        probability = np.exp(self._log_probabilities(pending))
+        x_pending, best = surrogate.features(pending), surrogate.best or 0.0
         self._parts = [
-            _Part(posterior, belief.features(points), under_way, chance, belief.best or 0.0, base, luck)
-            for posterior in belief.posteriors
-        ]
+            _ConditionedCandidates(
+                posterior, surrogate.features(points), x_pending, probability, best, base, uniforms
+            )
+            for posterior in surrogate.posteriors
+        ]  # fmt: skip
 
-    def _log_chances(self, points: Array) -> Array:
-        if self._belief.feasibility is None or not len(points):
+    def _log_probabilities(self, points: Array) -> Array:
+        if self._surrogate.feasibility is None or not len(points):
             return np.zeros(len(points))
-        return np.maximum(self._belief.feasibility(points)[0], LEAST)
+        return np.maximum(self._surrogate.feasibility(points)[0], LEAST)
 
-    def worth(self) -> Array:
-        """Return the logarithm of the expected improvement times the chance of working, (B,)."""
-        if self._belief.best is None:  # nothing works yet: what may work, and is not known
-            return self._log_chance + 0.5 * np.log(self._parts[0].variance)
+    def values(self) -> Array:
+        """Return the log of expected improvement times probability of success, (m,)."""
+        if self._surrogate.best is None:  # no trial has succeeded: probable success times standard deviation
+            return self._log_probability + 0.5 * np.log(self._parts[0].variance)
         logs = [part.log_improvement() for part in self._parts]
-        return average(np.stack(logs), log=True, axis=0)[0] + self._log_chance
+        return average(np.stack(logs), log=True, axis=0)[0] + self._log_probability
 
     def extend(self, points: Array) -> None:
-        """Add points to the pool."""
-        self._log_chance = np.concatenate([self._log_chance, self._log_chances(points)])
+        """Add candidates."""
+        self._log_probability = np.concatenate([self._log_probability, self._log_probabilities(points)])
         for part in self._parts:
-            part.extend(self._belief.features(points))
+            part.extend(self._surrogate.features(points))
 
     def add(self, chosen: int) -> None:
-        """Count a point of the pool as under way."""
+        """Make a candidate a pending point."""
         for part in self._parts:
-            part.add(chosen, float(np.exp(self._log_chance[chosen])))
+            part.add(chosen, float(np.exp(self._log_probability[chosen])))
 
 
-class _Part:
-    """One posterior's beliefs: means (B, S), variances (B,), and columns V with covariance = prior - V V^T.
+class _ConditionedCandidates:
+    """One posterior at the candidates, given fantasies of the pending points: means (m, s) and variances (m,).
 
-    ``factor`` is the Cholesky factor of the covariance of the points under way: a pool point's row of V, and its
-    deviation, become the next row of it when the point is chosen.
+    Conditioning subtracts V V^T from the covariance of the candidates. ``factor`` is the Cholesky factor of the
+    covariance of the pending points. When a candidate is selected, its row of V and its standard deviation become the
+    next row of the factor.
     """
 
     def __init__(
-        self, posterior: Posterior, x: Array, under_way: Array, chance: Array, best: float, base: Array, luck: Array
-    ) -> None:
-        self._posterior, self._base, self._luck = posterior, base, luck
-        self._used, size = len(under_way), base.shape[1]
-        self._x = np.concatenate([under_way, x])  # those under way from the start, then the pool
-        self._first = self._used  # where the pool begins
-        self._under_way = list(range(self._used))
+        self, posterior: Posterior, x: Array, pending: Array, probability: Array, best: float, base: Array,
+        uniforms: Array,
+    ) -> None:  # fmt: skip
+        self._posterior, self._base, self._uniforms = posterior, base, uniforms
+        self._used, size = len(pending), base.shape[1]
+        self._x = np.concatenate([pending, x])  # the initial pending points, then the candidates
+        self._first = self._used  # index of the first candidate
+        self._pending = list(range(self._used))
         self._pool = posterior.pool(self._x)
-        self._extra = SHARE * float(self._pool.variance[self._first :].mean())
+        self._residual = RESIDUAL * float(self._pool.variance[self._first :].mean())
         self._factor = np.eye(size)
         self.best = np.full(len(base), best)
         if self._used:
             within = self._covariance(np.arange(self._used), np.arange(self._used))
-            within[np.diag_indices(self._used)] += SEEN_AS
+            within[np.diag_indices(self._used)] += FANTASY_NOISE
             self._factor[: self._used, : self._used] = factorise(within)
-            outcomes = self._pool.mean[: self._used, None] + self._known_factor() @ self._draws()
-            working = chance[:, None] > luck[:, : self._used].T
-            self.best = np.maximum(best, np.where(working, outcomes, -np.inf).max(axis=0))
-        self._columns, self.mean, self.variance = self._believed(np.arange(self._first, len(self._x)))
+            outcomes = self._pool.mean[: self._used, None] + self._pending_factor() @ self._pending_samples()
+            succeeded = probability[:, None] > uniforms[:, : self._used].T
+            self.best = np.maximum(best, np.where(succeeded, outcomes, -np.inf).max(axis=0))
+        self._columns, self.mean, self.variance = self._conditioned(np.arange(self._first, len(self._x)))
 
-    def _known_factor(self) -> Array:
+    def _pending_factor(self) -> Array:
         return self._factor[: self._used, : self._used]
 
-    def _draws(self) -> Array:
-        """Base samples of the points under way, (used, S): outcomes are mean + L z, and tell the pool V z."""
+    def _pending_samples(self) -> Array:
+        """Base samples z of the pending points (r, s): outcomes are mean + L z, and candidates' means move by V z."""
         return self._base[:, : self._used].T
 
-    def _believed(self, rows: NDArray[np.intp]) -> tuple[Array, Array, Array]:
-        """Return the columns, means and variances of points, given those under way."""
+    def _conditioned(self, rows: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+        """Return rows of V, means and variances of candidates, given the fantasies of the pending points."""
         columns = np.zeros((len(rows), self._base.shape[1]))
         if self._used:
-            covariance = self._covariance(np.array(self._under_way), rows)
-            columns[:, : self._used] = solve_triangular(self._known_factor(), covariance, lower=True).T
-        mean = self._pool.mean[rows, None] + columns[:, : self._used] @ self._draws()
-        variance = self._pool.variance[rows] + self._extra - np.sum(columns**2, axis=1)
+            covariance = self._covariance(np.array(self._pending), rows)
+            columns[:, : self._used] = solve_triangular(self._pending_factor(), covariance, lower=True).T
+        mean = self._pool.mean[rows, None] + columns[:, : self._used] @ self._pending_samples()
+        variance = self._pool.variance[rows] + self._residual - np.sum(columns**2, axis=1)
         return columns, mean, np.maximum(variance, TINY)
 
-    def _nearness(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
-        """Return a Matern-5/2 correlation: of what the model cannot represent."""
+    def _correlation(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
+        """Return the Matern-5/2 correlation of the residual."""
         a, b = self._x[rows], self._x[columns]
         squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1) - 2 * a @ b.T
-        r = np.sqrt(5 * np.maximum(squares, 0.0) / (REACH**2 * self._x.shape[1]))
+        r = np.sqrt(5 * np.maximum(squares, 0.0) / (LENGTH_SCALE**2 * self._x.shape[1]))
         return np.asarray((1 + r + r * r / 3) * np.exp(-r))
 
     def _covariance(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
-        """Return the model's covariance and that of what it cannot represent."""
-        return np.asarray(self._pool.covariance(rows, columns) + self._extra * self._nearness(rows, columns))
+        """Return the covariance of the model plus that of the residual."""
+        return np.asarray(self._pool.covariance(rows, columns) + self._residual * self._correlation(rows, columns))
 
     def log_improvement(self) -> Array:
-        """Return the logarithm of the expected improvement, averaged over fantasies, (B,)."""
+        """Return the log expected improvement, averaged over fantasies, (m,)."""
         values, _, _ = FORMULAS["log_ei"](self.mean, np.sqrt(self.variance)[:, None], self.best)
         return average(values, log=True)[0]
 
     def extend(self, x: Array) -> None:
-        """Add points to the pool."""
+        """Add candidates."""
         rows = np.arange(len(self._x), len(self._x) + len(x))
         self._x = np.concatenate([self._x, x])
         self._pool = self._posterior.pool(self._x)
-        columns, mean, variance = self._believed(rows)
+        columns, mean, variance = self._conditioned(rows)
         self._columns = np.concatenate([self._columns, columns])
         self.mean, self.variance = np.concatenate([self.mean, mean]), np.concatenate([self.variance, variance])
 
-    def add(self, chosen: int, chance: float) -> None:
-        """Imagine outcomes of one point, and change the pool's beliefs by them."""
+    def add(self, chosen: int, probability: float) -> None:
+        """Fantasize outcomes of one candidate and condition all candidates on them."""
         known, row = self._columns[:, : self._used], self._first + chosen
         everywhere, here = np.arange(self._first, len(self._x)), np.array([row])
         covariance = self._covariance(everywhere, here)[:, 0]
-        deviation = np.sqrt(self.variance[chosen] + SEEN_AS)
-        column, draws = (covariance - known @ known[chosen]) / deviation, self._base[:, self._used]
-        outcomes = self.mean[chosen] + deviation * draws
-        working = chance > self._luck[:, self._used]
-        self.best = np.where(working, np.maximum(self.best, outcomes), self.best)
+        deviation = np.sqrt(self.variance[chosen] + FANTASY_NOISE)
+        column, samples = (covariance - known @ known[chosen]) / deviation, self._base[:, self._used]
+        outcomes = self.mean[chosen] + deviation * samples
+        succeeded = probability > self._uniforms[:, self._used]
+        self.best = np.where(succeeded, np.maximum(self.best, outcomes), self.best)
         self._factor[self._used, : self._used + 1] = [*known[chosen], deviation]
-        self._under_way.append(row)
-        self.mean += np.outer(column, draws)
+        self._pending.append(row)
+        self.mean += np.outer(column, samples)
         self._columns[:, self._used] = column
         self.variance = np.maximum(self.variance - column**2, TINY)
         self._used += 1
 
 
-def _around(point: Array, field: Domain, box: Box, key: Key) -> Array:
-    """Return feasible points near a point of the pool."""
-    near = np.clip(field.spread(point[None], NEAR, key.rng(_NEAR)), box.low, box.high)
-    near, _ = field.snap(near)
-    return near[box.away(near, field.free) & field.feasible(near)]
+def _neighbours(point: Array, domain: Domain, box: Box, key: Key) -> Array:
+    """Return feasible points near a candidate."""
+    near = np.clip(domain.spread(point[None], NEIGHBOURS, key.rng(_NEIGHBOURS)), box.low, box.high)
+    near, _ = domain.snap(near)
+    return near[box.away(near, domain.free) & domain.feasible(near)]
 
 
-def _pool(belief: Surrogate, field: Domain, box: Box, wanted: int, key: Key) -> Array:
-    """Return points to choose from: spread over the box, around the best, and at the ends of a few climbs."""
-    points = candidates(field, box, key, max(POOL, SPARE * wanted))
-    if not len(points) or field.listed is not None:
+def _candidate_set(surrogate: Surrogate, domain: Domain, box: Box, count: int, key: Key) -> Array:
+    """Return candidates: spread over the box, around the incumbents, and local maxima of expected improvement."""
+    points = candidates(domain, box, key, max(CANDIDATES, PER_POINT * count))
+    if not len(points) or domain.listed is not None:
         return points
-    alone = acquire(
-        "log_ei", belief, points[:0],
-        [Fantasies.of(each, belief.best or 0.0, 0, key.seed) for each in belief.posteriors],
+    acquisition = acquire(
+        "log_ei", surrogate, points[:0],
+        [Fantasies.of(each, surrogate.best or 0.0, 0, key.seed) for each in surrogate.posteriors],
         points[:0], size=1, seed=key.seed,
     )  # fmt: skip
-    starts = points[np.argsort(-point_values(alone, points), kind="stable")[:CLIMBED]]
-    climbed = climb(alone, field, box, starts, calls=CALLS)
-    return np.concatenate([climbed[box.away(climbed, field.free)], points])
+    starts = points[np.argsort(-point_values(acquisition, points), kind="stable")[:STARTS]]
+    maxima = climb(acquisition, domain, box, starts, calls=CALLS)
+    return np.concatenate([maxima[box.away(maxima, domain.free)], points])
 
 
-def _apart(points: Array, taken: Array, boxes: Iterable[Box]) -> NDArray[np.bool_]:
-    """Return which points keep a distance from those that are taken, in the narrowest box, on some axis."""
-    least = APART * np.min([box.high - box.low for box in boxes], axis=0)
-    free = np.ones(len(points), dtype=bool)
+def _distant(points: Array, taken: Array, boxes: Iterable[Box]) -> NDArray[np.bool_]:
+    """Return which points differ from all taken ones by the minimum distance, in the narrowest box, on some axis."""
+    least = MIN_DISTANCE * np.min([box.high - box.low for box in boxes], axis=0)
+    distant = np.ones(len(points), dtype=bool)
     for one in taken:
-        free &= np.any(np.abs(points - one) > least, axis=1)
-    return free
+        distant &= np.any(np.abs(points - one) > least, axis=1)
+    return distant
 
 
-def _first_new(points: Array, worth: Array, field: Domain, free: NDArray[np.bool_]) -> int | None:
-    """Return the best point that is none of those tried; what has been tried is not looked at again."""
+def _best_novel(points: Array, values: Array, domain: Domain, allowed: NDArray[np.bool_]) -> int | None:
+    """Return the index of the best point that has not been tried; points that have are excluded from ``allowed``."""
     while True:
-        best = int(np.argmax(worth))
-        if not np.isfinite(worth[best]):
+        best = int(np.argmax(values))
+        if not np.isfinite(values[best]):
             return None
-        if field.novel(points[best]):
+        if domain.novel(points[best]):
             return best
-        worth[best], free[best] = -np.inf, False
+        values[best], allowed[best] = -np.inf, False

@@ -17,7 +17,7 @@ from sonde.space import Space
 from sonde.strategies.bayesian.acquisitions import acquire, needs_fantasies
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.joint_search import best_pool
-from sonde.strategies.bayesian.large_batch import fill
+from sonde.strategies.bayesian.large_batch import select_large_batch
 from sonde.strategies.bayesian.model import Fantasies, Surrogate
 from sonde.strategies.bayesian.search import Box, best_point, candidates
 from sonde.strategies.bayesian.trust_region import box_around, follow
@@ -107,7 +107,7 @@ class Bayesian(Strategy):
         pending = history.pending.units
         if crowded:
             every = [(aim.belief, aim.box) for aim in aims]
-            points = fill(every, field, pending, key, thompson=self.batch == "thompson")
+            points = select_large_batch(every, field, pending, key, thompson=self.batch == "thompson")
         else:
             points = self._greedy(aims, field, pending, count, key)
         if len(points) < count:  # a lattice that is nearly used up: what is left, if anything, is taken at random

@@ -1,1 +1,10 @@
-"""Bayesian linear regression on basis functions: hidden layers of networks, or radial units (Snoek et al. 2015)."""
+"""Surrogates that are linear in their basis functions, fitted in time linear in the observations (Snoek et al. 2015).
+
+A basis phi(x) is the last hidden layer of trained networks (``networks``, ``training``, ``adaptive``) or radial basis
+functions centred on observations (``radial``). Bayesian linear regression on phi (``regression``) gives the posterior
+(``posterior``) of f(x) = phi(x)^T w. ``classifier`` predicts failures by Bayesian logistic regression on the same kind
+of basis.
+
+Symbols in this package: n observations (rows of a table), p features of a point, M networks, H units of a hidden layer,
+D basis functions, B rows of a minibatch, m points at which a posterior is evaluated, q points of a batch, s fantasies.
+"""

@@ -1,16 +1,16 @@
-"""Adaptive basis regression on a growing history (Snoek et al. 2015): networks at checkpoints, regressions at once.
+"""Adaptive basis regression on a growing history (Snoek et al. 2015): an ensemble of networks, refitted on a schedule.
 
-Networks are trained at the checkpoints of ``chain``: from random weights when the number of results has doubled, and
-from there on at each fraction of the way to the next doubling. Between checkpoints every new result enters the
-regressions on the basis as it is, exactly. So a result costs O(D^2), training is paid for by the many results between
-two checkpoints, and a process that opens a study trains twice at most and believes the same. Where there is a cache,
-it does not train at all.
+Networks are trained at the checkpoints of ``refits``: from random weights when the number of observations has doubled,
+and from the last trained weights at fractions of the way to the next doubling. Between checkpoints the basis is fixed
+and every new observation enters the regressions exactly. So an observation costs O(D^2), and the cost of training is
+shared by the many observations between two checkpoints. A process that opens a study trains at most twice and gets the
+same posterior; with a cache it does not train at all.
 
-Several networks are several opinions. From scratch they are first trained without every fifth result, and kept as
-judges: how far off these are there tells by how much the belief has to be widened, because networks are surer than they
-should be. From the judges the networks go on with all results.
+Networks are overconfident, so their predictive variance is calibrated. Training from random weights first leaves out
+every fifth observation. The result is kept as the validation networks: their errors on the held-out observations give
+the factor by which the ensemble's variance is inflated. Training then continues from them with all observations.
 
-Symbols: n rows, p inputs, M networks, D basis functions.
+Symbols: n observations, p features, M networks, D basis functions.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ Array = NDArray[np.float64]
 
 
 class Schedule(NamedTuple):
-    """Steps from random weights and from trained ones."""
+    """Numbers of training steps from random weights and from trained ones."""
 
     from_scratch: int
-    going_on: int
+    warm_start: int
 
 
 SCHEDULES = {"soap": Schedule(260, 30), "adam": Schedule(2000, 600), "sgd": Schedule(2000, 600)}
-SLOW = 0.3  # what multiplies the learning rate where the networks were trained before
-BIASES = {"soap": 1.0}  # deviation of the first ones: units that bend in different places
-KEPT = 8  # networks remembered
-NOISE_FLOOR = 1e-3  # variance against which told noise is weighed
-# The share of squared errors, in units of their predicted size, that should lie below the number beside it.
+WARM_START_RATE = 0.3  # factor of the learning rate for networks that were trained before
+BIASES = {"soap": 1.0}  # standard deviation of the initial biases, so that units saturate at different points
+CACHED = 8  # ensembles kept in memory
+NOISE_FLOOR = 1e-3  # variance relative to which reported noise is weighted
+# Calibration: 80% of the squared standardised errors should lie below this quantile of the chi-squared distribution.
 QUANTILE, EXPECTED = 0.8, 1.6424
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What the networks are, how they are trained, and how many hyperparameters of the regressions are drawn."""
+    """The form of the networks, how they are trained, and how many samples of the hyperparameters are drawn."""
 
     members: int = 3
     activation: str = "tanh"
@@ -62,12 +62,12 @@ class Recipe:
     optimizer: str = "soap"
     draws: int = 1
     quadratic: bool = False
-    effort: float = 1.0  # multiplies the steps of training
-    device: str = "cpu"  # NumPy's; or "gpu", by JAX
+    effort: float = 1.0  # multiplies the number of training steps
+    device: str = "cpu"  # "cpu": NumPy; "gpu": JAX
 
     @property
-    def judged(self) -> bool:
-        """Whether there are networks that judge the others: one network is believed, as in the paper."""
+    def calibrated(self) -> bool:
+        """Whether validation networks calibrate the variance; a single network is not calibrated, as in the paper."""
         return self.members > 1
 
 
@@ -75,7 +75,7 @@ PAPER = Recipe(members=1, loss="squares", optimizer="sgd", draws=10, quadratic=T
 
 
 class Regressions(list[Regression]):
-    """One for each network; the sum is that of each."""
+    """The regressions of all networks; a sum adds them network by network."""
 
     def __add__(self, other: Regressions) -> Regressions:  # type: ignore[override]
         return Regressions([one + another for one, another in zip(self, other, strict=True)])
@@ -83,32 +83,32 @@ class Regressions(list[Regression]):
 
 @dataclass
 class Trained:
-    """Networks, by how much their belief is widened, and how well they foretold rows that they had not seen."""
+    """Trained networks, the inflation of their variance, and their mean log density on held-out observations."""
 
     network: Network
-    widening: float = 1.0
+    inflation: float = 1.0
     score: float = -np.inf
-    judge: Network | None = None  # networks like them that have not seen every fifth row
-    sums: dict[bytes, Regressions] = field(default_factory=dict)  # over whole blocks of rows
+    validation: Network | None = None  # the networks trained without the held-out observations
+    sums: dict[bytes, Regressions] = field(default_factory=dict)  # statistics of whole blocks of rows
 
 
 @dataclass
 class AdaptiveBasis:
-    """Learns beliefs, and remembers networks by the data they were trained on."""
+    """Fits posteriors, and caches networks by the data they were trained on."""
 
     recipe: Recipe = field(default_factory=Recipe)
     _known: OrderedDict[bytes, Trained] = field(default_factory=OrderedDict)
-    cache: Cache | None = None  # where networks outlive the process
+    cache: Cache | None = None  # a cache that outlives the process
 
     def learn(self, data: Table, count: int, rng: np.random.Generator) -> tuple[LinearPosterior, ...]:
-        """Return beliefs after the data, one for each draw of hyperparameters, by networks of the first ``count``."""
+        """Return a posterior given all data for each hyperparameter sample, on networks of the first ``count`` rows."""
         trained = self.network(data, count)
         regressions = _regressions(trained, data)
         drawn = [regression.draws(self.recipe.draws, rng) for regression in regressions]
-        return tuple(_merged(trained, regressions, list(given)) for given in zip(*drawn, strict=True))
+        return tuple(_posterior(trained, regressions, list(given)) for given in zip(*drawn, strict=True))
 
     def leave_one_out(self, data: Table, count: int) -> tuple[Array, Array]:
-        """Return means and variances of each value given all others, on the basis as it is."""
+        """Return leave-one-out means and variances of all values, on a fixed basis."""
         trained = self.network(data, count)
         basis = trained.network.basis(data.x).values
         parts, _ = _split(trained.network, basis)
@@ -116,27 +116,27 @@ class AdaptiveBasis:
         for own, regression in zip(parts, _regressions(trained, data), strict=True):
             given = regression.most_probable()
             mean, root = regression.weights(given)
-            lever = np.sum((own @ root) ** 2, axis=1)
-            hat = np.minimum(given.beta * _weights(data) * lever, 1 - 1e-6)
-            means.append(data.y - (data.y - own @ mean) / (1 - hat))
-            variances.append(lever / (1 - hat))
+            variance = np.sum((own @ root) ** 2, axis=1)
+            leverage = np.minimum(given.beta * _weights(data) * variance, 1 - 1e-6)
+            means.append(data.y - (data.y - own @ mean) / (1 - leverage))
+            variances.append(variance / (1 - leverage))
             noises.append(1 / given.beta + data.noise)
         spread = np.mean(variances, axis=0) + np.var(means, axis=0)
-        return np.mean(means, axis=0), trained.widening * spread + np.mean(noises, axis=0)
+        return np.mean(means, axis=0), trained.inflation * spread + np.mean(noises, axis=0)
 
     def network(self, data: Table, count: int) -> Trained:
-        """Return the networks of the first ``count`` rows."""
+        """Return the networks trained on the first ``count`` rows."""
         data = data.rows(slice(count))
         key = data.digest()
         if key not in self._known:
-            self._known[key] = self._recalled(data, key)
-            while len(self._known) > KEPT:
+            self._known[key] = self._loaded_or_trained(data, key)
+            while len(self._known) > CACHED:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
         return self._known[key]
 
-    def _recalled(self, data: Table, key: bytes) -> Trained:
-        """Return what the cache has of these data, else train and put it there."""
+    def _loaded_or_trained(self, data: Table, key: bytes) -> Trained:
+        """Return the cached networks of these data, or train and cache them."""
         if not checkpoint(len(data.y)):
             return Trained(self._random(data))
         if self.cache is None:
@@ -150,6 +150,7 @@ class AdaptiveBasis:
         return trained
 
     def _random(self, data: Table) -> Network:
+        """Return networks with random weights, which depend on the shape of the data only."""
         recipe, (count, inputs) = self.recipe, data.x.shape
         return Network.untrained(
             inputs, recipe.members, np.random.default_rng([count, inputs]), activation=recipe.activation,
@@ -157,32 +158,34 @@ class AdaptiveBasis:
         )  # fmt: skip
 
     def _train(self, data: Table) -> Trained:
-        """Train networks, from those of the last doubling if there are any."""
+        """Train networks, from those of the last doubling if this is not one."""
         recipe, count = self.recipe, len(data.y)
         before = None if octave(count) == count else self.network(data, octave(count))
-        held = held_out(count) & recipe.judged
+        held = held_out(count) & recipe.calibrated
         rng = np.random.default_rng([count, data.x.shape[1], 1])
         with doing(f"training networks on {count:,} results"):
-            judge = before.judge if before else None
-            if held.any() and judge is None:
-                judge = self._trained(None, data, np.flatnonzero(~held), rng)
-            network = self._trained(before.network if before else judge, data, np.arange(count), rng)
-        if judge is None or recipe.loss == "logistic":
-            return Trained(network, judge=judge)
-        return _judged(network, judge, data, held)
+            validation = before.validation if before else None
+            if held.any() and validation is None:
+                validation = self._trained(None, data, np.flatnonzero(~held), rng)
+            network = self._trained(before.network if before else validation, data, np.arange(count), rng)
+        if validation is None or recipe.loss == "logistic":
+            return Trained(network, validation=validation)
+        return _calibrated(network, validation, data, held)
 
-    def _trained(self, begun: Network | None, data: Table, rows: NDArray[np.intp], rng: np.random.Generator) -> Network:
-        """Return the networks after training on these rows, from random ones where none are given."""
+    def _trained(
+        self, initial: Network | None, data: Table, rows: NDArray[np.intp], rng: np.random.Generator
+    ) -> Network:
+        """Return networks after training on these rows, started at ``initial`` or at random weights."""
         recipe, schedule = self.recipe, SCHEDULES[self.recipe.optimizer]
-        steps, speed = (schedule.going_on, SLOW) if begun else (schedule.from_scratch, 1.0)
+        steps, speed = (schedule.warm_start, WARM_START_RATE) if initial else (schedule.from_scratch, 1.0)
         return trainer(recipe)(
-            begun or self._random(data), data.x, data.y, [rows] * recipe.members, rng=rng,
+            initial or self._random(data), data.x, data.y, [rows] * recipe.members, rng=rng,
             steps=max(1, round(recipe.effort * steps)), speed=speed, loss=recipe.loss, optimizer=recipe.optimizer,
         )[0]  # fmt: skip
 
 
 def trainer(recipe: Recipe) -> Callable[..., tuple[Network, list[float]]]:
-    """Return what trains on the device of a recipe."""
+    """Return the training function for the device of a recipe."""
     if recipe.device == "cpu":
         return train
     from sonde.surrogates.basis import gpu
@@ -191,74 +194,77 @@ def trainer(recipe: Recipe) -> Callable[..., tuple[Network, list[float]]]:
 
 
 def _packed(trained: Trained) -> bytes:
-    """Return networks as bytes; their weights are float32 already."""
-    arrays = {"numbers": np.array([trained.widening, trained.score])}
-    for name, network in (("network", trained.network), ("judge", trained.judge)):
-        for place, layer in enumerate(network.layers if network else ()):
-            arrays |= {f"{name}-{place}-{part}": each.astype(np.float32) for part, each in layer._asdict().items()}
+    """Return trained networks as bytes; "judge" is the name of the validation networks in stored caches."""
+    arrays = {"numbers": np.array([trained.inflation, trained.score])}
+    for name, network in (("network", trained.network), ("judge", trained.validation)):
+        for i, layer in enumerate(network.layers if network else ()):
+            arrays |= {f"{name}-{i}-{part}": each.astype(np.float32) for part, each in layer._asdict().items()}
     return packed(arrays)
 
 
 def _unpacked(state: bytes, like: Network) -> Trained | None:
-    """Return networks of the same form as others; None where that is not what the bytes are."""
+    """Return trained networks of the same shape as ``like``; None if the bytes hold something else."""
     arrays = unpacked(state)
     if arrays is None:
         return None
     try:
-        widening, score = arrays["numbers"].tolist()
-        network = _found(arrays, "network", like)
-        return Trained(network, widening, score, _found(arrays, "judge", like) if "judge-0-weights" in arrays else None)
+        inflation, score = arrays["numbers"].tolist()
+        network = _network_of(arrays, "network", like)
+        validation = _network_of(arrays, "judge", like) if "judge-0-weights" in arrays else None
+        return Trained(network, inflation, score, validation)
     except (KeyError, ValueError):
         return None
 
 
-def _found(arrays: Mapping[str, NDArray[Any]], name: str, like: Network) -> Network:
+def _network_of(arrays: Mapping[str, NDArray[Any]], name: str, like: Network) -> Network:
     layers = []
-    for place, layer in enumerate(like.layers):
-        parts = [arrays[f"{name}-{place}-{part}"].astype(float) for part in layer._fields]
+    for i, layer in enumerate(like.layers):
+        parts = [arrays[f"{name}-{i}-{part}"].astype(float) for part in layer._fields]
         if [each.shape for each in parts] != [each.shape for each in layer]:
-            raise ValueError("these are other layers")
+            raise ValueError("the stored layers have other shapes")
         layers.append(Layer(*parts))
     return replace(like, layers=tuple(layers))
 
 
-def _judged(network: Network, judge: Network, data: Table, held: NDArray[np.bool_]) -> Trained:
-    """Return the networks with the widening under which those like them are as far off as they should be."""
-    seen, unseen = data.rows(np.flatnonzero(~held)), data.rows(np.flatnonzero(held))
-    alike = Trained(judge)
-    regressions = _regressions(alike, seen)
-    belief = _merged(alike, regressions, [each.most_probable() for each in regressions])
-    at = belief.marginals(unseen.x)
-    errors, noise = unseen.y - at.mean[:, 0], belief.noise + unseen.noise
+def _calibrated(network: Network, validation: Network, data: Table, held: NDArray[np.bool_]) -> Trained:
+    """Return the networks with the inflation that calibrates the validation networks on the held-out rows."""
+    known, unseen = data.rows(np.flatnonzero(~held)), data.rows(np.flatnonzero(held))
+    validated = Trained(validation)
+    regressions = _regressions(validated, known)
+    posterior = _posterior(validated, regressions, [each.most_probable() for each in regressions])
+    at = posterior.marginals(unseen.x)
+    errors, noise = unseen.y - at.mean[:, 0], posterior.noise + unseen.noise
     ratio = np.quantile(errors**2 / (at.variance + noise), QUANTILE) / EXPECTED
-    widening = float(np.clip(ratio, 0.25, 1e6))
-    return Trained(network, widening, log_score(errors, widening * at.variance + noise), judge)
+    inflation = float(np.clip(ratio, 0.25, 1e6))
+    return Trained(network, inflation, log_score(errors, inflation * at.variance + noise), validation)
 
 
 def _split(network: Network, basis: Array) -> tuple[list[Array], Array]:
-    """Return the columns of each network, and those of the quadratic mean."""
+    """Return the columns of each network, and those of the quadratic mean function."""
     size = network.count * network.units
     return np.split(basis[:, :size], network.count, axis=1), basis[:, size:]
 
 
 def _regressions(trained: Trained, data: Table) -> Regressions:
-    """Return each network's regression on all rows; whole blocks are summed once."""
+    """Return the regression of each network on all rows; statistics of whole blocks are cached."""
 
-    def on(block: Table) -> Regressions:
+    def statistics(block: Table) -> Regressions:
         parts, extra = _split(trained.network, trained.network.basis(block.x).values)
         return Regressions([regress(own, extra, block.y, _weights(block)) for own in parts])
 
-    return data.summed(trained.sums, on)
+    return data.summed(trained.sums, statistics)
 
 
 def _weights(data: Table) -> Array:
-    """Return how much rows count whose noise was told."""
+    """Return weights of the rows (n,), smaller where noise was reported."""
     return NOISE_FLOOR / (NOISE_FLOOR + data.noise)
 
 
-def _merged(trained: Trained, regressions: Sequence[Regression], given: Sequence[Hyperparameters]) -> LinearPosterior:
-    """Return the belief of which those of the networks are samples."""
+def _posterior(
+    trained: Trained, regressions: Sequence[Regression], given: Sequence[Hyperparameters]
+) -> LinearPosterior:
+    """Return the posterior of the ensemble: the moments of the mixture of its networks."""
     parts = [each.weights(hyperparameters) for each, hyperparameters in zip(regressions, given, strict=True)]
     noise = float(np.mean([1 / each.beta for each in given]))
     eta = np.array([each.eta for each in given])
-    return mixture(trained.network, parts, eta=eta, widening=trained.widening, noise=noise)
+    return mixture(trained.network, parts, eta=eta, inflation=trained.inflation, noise=noise)

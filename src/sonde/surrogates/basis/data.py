@@ -1,4 +1,4 @@
-"""Rows of data as the linear models take them: in blocks that are summed once, and a part to be judged by."""
+"""Observations as rows of a table: sums over blocks of rows, the rows held out for validation, and the score."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-BLOCK = 1024  # rows summed at a time: always the same ones, so that sums are the same in any process
-HELD, FEW = 5, 16  # every fifth row is held out to judge a model, if there are so many
-WORST = -10.0  # the logarithm of a density below which an error is as bad as another
+BLOCK = 1024  # rows summed at a time; blocks are the same in every process, and so are the sums
+HOLD_OUT_EVERY, HOLD_OUT_FROM = 5, 16  # every fifth row is held out for validation, from 16 rows on
+LOWEST_LOG_DENSITY = -10.0  # log densities are clipped from below, so that one outlier does not decide a score
 
 
 class Summable(Protocol):
-    """What can be added."""
+    """Anything with a sum."""
 
     def __add__(self, other: Self) -> Self:
         """Return the sum."""
@@ -28,7 +28,7 @@ Sums = TypeVar("Sums", bound=Summable)
 
 
 class Table(NamedTuple):
-    """Inputs (n, p), values (n,), higher is better, and variances (n,) told of them."""
+    """Observations: features x (n, p), values y (n,), higher is better, and reported noise variances (n,)."""
 
     x: Array
     y: Array
@@ -39,7 +39,7 @@ class Table(NamedTuple):
         return Table(*(column[chosen] for column in self))
 
     def summed(self, known: dict[bytes, Sums], of: Callable[[Table], Sums]) -> Sums:
-        """Return the sum of ``of`` over blocks of rows; what is ``known`` of whole blocks is not computed again."""
+        """Return the sum of ``of`` over blocks of rows; ``known`` caches the results of whole blocks."""
         whole = len(self.y) // BLOCK
         total = of(self.rows(slice(whole * BLOCK, None)))
         for i in range(whole):
@@ -51,16 +51,16 @@ class Table(NamedTuple):
         return total
 
     def digest(self) -> bytes:
-        """Return a name of these data."""
+        """Return a hash of the data."""
         return blake2b(b"".join(np.ascontiguousarray(column).tobytes() for column in self)).digest()
 
 
 def held_out(count: int) -> NDArray[np.bool_]:
-    """Return which rows judge."""
-    return (np.arange(count) % HELD == HELD - 1) & (count >= FEW)
+    """Return the mask (n,) of the rows held out for validation."""
+    return (np.arange(count) % HOLD_OUT_EVERY == HOLD_OUT_EVERY - 1) & (count >= HOLD_OUT_FROM)
 
 
 def log_score(errors: Array, variances: Array) -> float:
-    """Return the mean logarithm of the density of errors, a few of which may be wild."""
+    """Return the mean log density of prediction errors under N(0, variance), each clipped from below."""
     logs = -0.5 * (np.log(2 * np.pi * variances) + errors**2 / variances)
-    return float(np.mean(np.maximum(logs, WORST)))
+    return float(np.mean(np.maximum(logs, LOWEST_LOG_DENSITY)))

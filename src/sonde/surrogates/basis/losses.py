@@ -1,18 +1,18 @@
-"""Losses of the networks and their gradients, in closed form.
+"""Training losses of the networks and their gradients, in closed form.
 
-A loss looks at the basis functions of the last layer; its gradient in them goes back through the layers by the chain
-rule. With A = beta Phi^T Phi + alpha I the precision of the output weights and m = beta A^-1 Phi^T y their mean
-(eq. 6 and 7 of Snoek et al. 2015), the negative log marginal likelihood L (eq. 8) has
+A loss is a function of the basis functions Phi; backpropagation takes its gradient to the weights of the layers. Let
+A = beta Phi^T Phi + alpha I be the precision of the output weights and m = beta A^-1 Phi^T y their mean (eq. 6 and 7 of
+Snoek et al. 2015). The negative log marginal likelihood L (eq. 8) has the gradient
 
     dL / dPhi = beta (Phi m - y) m^T + beta Phi A^-1,
 
-because m minimises the misfit and so does not move to first order. One Cholesky factor of A serves its inverse and its
-determinant. That algebra is done in float64 whatever the networks are; the rest in the networks' own precision.
+because m minimises the quadratic form in eq. (8), so its own derivative does not contribute. One Cholesky factor of A
+gives its inverse and its determinant. This algebra is in float64; everything else has the precision of the networks.
 
-Here a row of the data is a column: units come first, and the last of them is the constant, so that biases are weights
-like the others and every array is read in the order in which it lies in memory.
+Arrays are transposed here: units are rows and data are columns. The last unit is a constant one, so biases are weights
+like all others, and arrays are read in the order of their memory.
 
-Symbols: M networks, B rows of each, p inputs, H units, D = H + 1 basis functions (the last one is constant).
+Symbols: M networks, B data of each, p features, H units, D = H + 1 basis functions (the last one is constant).
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from sonde.surrogates.basis.regression import ALPHA, BETA, BOUNDS
 Array = NDArray[np.float64]
 Arrays = list[NDArray[Any]]
 
-JITTER = 1e-4  # beside alpha, so that the factor exists
+JITTER = 1e-4  # added to alpha, so that A is positive definite
 
 
 class Parameters(NamedTuple):
-    """What is trained: weights and biases of each layer, and what the loss itself has."""
+    """The trained parameters: weights and biases of each layer, and parameters of the loss."""
 
     layers: tuple[Layer, ...]
-    output: Array  # (M, D): linear output weights; not of the evidence, which integrates them out
-    alpha: Array  # (M,), log precision of the output weights: of the evidence only
-    beta: Array  # (M,), log precision of the noise, likewise
+    output: Array  # (M, D), linear output weights; the evidence integrates them out and does not use them
+    alpha: Array  # (M,), log precision of the output weights; for the evidence only
+    beta: Array  # (M,), log precision of the noise; for the evidence only
 
     @classmethod
     def of(cls, network: Network, dtype: Any = np.float32) -> Parameters:
@@ -51,19 +51,19 @@ class Parameters(NamedTuple):
 
     @property
     def arrays(self) -> Arrays:
-        """All of them in a fixed order."""
+        """All parameters as a list, in a fixed order."""
         return [*(each for layer in self.layers for each in layer), self.output, self.alpha, self.beta]
 
     @classmethod
     def from_arrays(cls, arrays: Sequence[NDArray[Any]]) -> Parameters:
-        """Return the parameters whose ``arrays`` these are."""
+        """Return the parameters of such a list."""
         *flat, output, alpha, beta = arrays
         pairs = zip(flat[::2], flat[1::2], strict=True)
         return cls(tuple(Layer(*pair) for pair in pairs), output, alpha, beta)
 
 
 class Objective(NamedTuple):
-    """Losses (M,), and gradients in the units of the last layer (M, H, B), the output weights, log alpha and log beta."""
+    """Losses (M,) and their gradients in the last layer (M, H, B), the output weights, log alpha and log beta."""
 
     losses: Array
     units: NDArray[Any]
@@ -78,17 +78,17 @@ Loss = Callable[[Parameters, NDArray[Any], NDArray[Any], NDArray[Any]], Objectiv
 def loss_and_gradient(
     parameters: Parameters, activation: str, loss: str, x: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]
 ) -> tuple[Array, Parameters]:
-    """Return the losses (M,) at rows x (M, B, p) with these targets and weights (M, B), 0 or 1, and their gradients."""
+    """Return losses (M,) at x (M, B, p) with targets (M, B) and weights (M, B), 0 or 1, and their gradients."""
     kinds, matrices = ACTIVATIONS[activation], [np.concatenate(layer, axis=1) for layer in parameters.layers]
     outputs = _forward(matrices, kinds, GAIN.astype(x.dtype) * x.swapaxes(1, 2))
-    reached = LOSSES[loss](parameters, outputs[-1], targets, weights)
-    gradients = _backward(matrices, kinds, outputs, reached.units)
+    objective = LOSSES[loss](parameters, outputs[-1], targets, weights)
+    gradients = _backward(matrices, kinds, outputs, objective.units)
     layers = tuple(Layer(each[:, :-1], each[:, -1:]) for each in gradients)
-    return reached.losses, Parameters(layers, reached.output, reached.alpha, reached.beta)
+    return objective.losses, Parameters(layers, objective.output, objective.alpha, objective.beta)
 
 
 def _forward(matrices: Arrays, kinds: Sequence[str], x: NDArray[Any]) -> Arrays:
-    """Return what goes into the layers and comes out of the last, each (M, H + 1, B)."""
+    """Return the input and the outputs of all layers with their constant unit, each (M, H + 1, B)."""
     outputs = [_with_constant(len(x), x.shape[1], x)]
     outputs[0][:, :-1] = x
     for kind, matrix in zip(kinds, matrices, strict=True):
@@ -100,55 +100,55 @@ def _forward(matrices: Arrays, kinds: Sequence[str], x: NDArray[Any]) -> Arrays:
 
 
 def _with_constant(count: int, units: int, like: NDArray[Any]) -> NDArray[Any]:
-    """Return room for units, and the constant behind them."""
-    room = np.empty((count, units + 1, like.shape[2]), like.dtype)
-    room[:, -1] = 1.0
-    return room
+    """Return an uninitialised array for units, and a constant one as the last unit."""
+    empty = np.empty((count, units + 1, like.shape[2]), like.dtype)
+    empty[:, -1] = 1.0
+    return empty
 
 
 def _backward(matrices: Arrays, kinds: Sequence[str], outputs: Arrays, gradients: NDArray[Any]) -> Arrays:
-    """Return the gradients in the matrices."""
+    """Return the gradients in the weight matrices by backpropagation."""
     found: Arrays = []
-    for place in reversed(range(len(matrices))):
-        units = outputs[place + 1][:, :-1]
-        if kinds[place] == "tanh":
-            bend = units * units
-            np.subtract(1, bend, out=bend)
-            bend *= gradients
+    for i in reversed(range(len(matrices))):
+        units = outputs[i + 1][:, :-1]
+        if kinds[i] == "tanh":
+            delta = units * units
+            np.subtract(1, delta, out=delta)
+            delta *= gradients
         else:
-            bend = gradients * (units > 0)
-        found.append(outputs[place] @ bend.swapaxes(1, 2))
-        if place:
-            gradients = matrices[place][:, :-1] @ bend
+            delta = gradients * (units > 0)
+        found.append(outputs[i] @ delta.swapaxes(1, 2))
+        if i:
+            gradients = matrices[i][:, :-1] @ delta
     return found[::-1]
 
 
 def _squares(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]) -> Objective:
-    """The mean squared error of the linear output: the MAP estimate."""
+    """The mean squared error of the linear output; its minimum is the MAP estimate of the paper."""
     errors = (parameters.output[:, None, :] @ basis)[:, 0] - targets
     errors *= weights
     counts = weights.sum(axis=1)
     losses = np.sum(errors.astype(float) ** 2, axis=1) / counts
-    return _of_output(parameters, basis, losses, errors * (2 / counts)[:, None])
+    return _by_output(parameters, basis, losses, errors * (2 / counts)[:, None])
 
 
 def _logistic(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]) -> Objective:
-    """The mean of -log P of labels 1 and -1."""
+    """The mean negative log likelihood of labels 1 and -1."""
     margins = targets * (parameters.output[:, None, :] @ basis)[:, 0]
     counts = weights.sum(axis=1)
     losses = np.sum(weights * np.logaddexp(0, -margins).astype(float), axis=1) / counts
-    return _of_output(parameters, basis, losses, -targets * weights * expit(-margins) / counts[:, None])
+    return _by_output(parameters, basis, losses, -targets * weights * expit(-margins) / counts[:, None])
 
 
-def _of_output(parameters: Parameters, basis: NDArray[Any], losses: Array, gradients: NDArray[Any]) -> Objective:
-    """A loss of the linear output with these gradients (M, B) in it."""
+def _by_output(parameters: Parameters, basis: NDArray[Any], losses: Array, gradients: NDArray[Any]) -> Objective:
+    """Return the objective of a loss with gradients (M, B) in the linear output."""
     nothing = np.zeros(len(losses))
     by_output = (basis @ gradients[..., None])[..., 0]
     return Objective(losses, parameters.output[:, :-1, None] * gradients[:, None, :], by_output, nothing, nothing)
 
 
 def _evidence(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]) -> Objective:
-    """-log p(targets) (eq. 8), the output weights integrated out, and the priors of alpha and beta, a row."""
+    """The negative log marginal likelihood (eq. 8) and log priors of alpha and beta, divided by the number of data."""
     dtype, size = basis.dtype, basis.shape[1]
     if not weights.all():
         basis, targets = basis * weights[:, None, :], targets * weights
@@ -169,13 +169,13 @@ def _evidence(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any]
     traces = np.trace(inverse, axis1=1, axis2=2), np.sum(inverse * gram, axis=(1, 2))
     by_alpha = 0.5 * alpha * (length + traces[0]) - 0.5 * size + (log_alpha - ALPHA[0]) / ALPHA[1] ** 2
     by_beta = 0.5 * beta * (misfit + traces[1]) - 0.5 * counts + (log_beta - BETA[0]) / BETA[1] ** 2
-    by_alpha *= log_alpha == parameters.alpha  # beyond the bounds nothing changes
+    by_alpha *= log_alpha == parameters.alpha  # log alpha and log beta are clipped
     by_beta *= log_beta == parameters.beta
     return Objective(losses, gradients, np.zeros_like(parameters.output), by_alpha / counts, by_beta / counts)
 
 
 def _inverted(basis: NDArray[Any], alpha: Array, beta: Array) -> tuple[Array, Array, Array]:
-    """Return Phi^T Phi, the inverse of A (eq. 7) and its log determinant for each network, NaN where there is none."""
+    """Return Phi^T Phi, A^-1 (eq. 7) and log |A| for each network; NaN where A is not positive definite."""
     count, size, _ = basis.shape
     grams, inverses, logs = np.empty((count, size, size)), np.empty((count, size, size)), np.full(count, np.nan)
     for k in range(count):
@@ -194,4 +194,4 @@ def _inverted(basis: NDArray[Any], alpha: Array, beta: Array) -> tuple[Array, Ar
 
 
 LOSSES: dict[str, Loss] = {"squares": _squares, "logistic": _logistic, "evidence": _evidence}
-LOSSES_OF_ZERO = {"squares": 1.0, "logistic": 1.0, "evidence": 10.0}  # of answering zero, about
+LOSS_OF_ZERO = {"squares": 1.0, "logistic": 1.0, "evidence": 10.0}  # of predicting zero, approximately

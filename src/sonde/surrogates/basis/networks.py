@@ -1,9 +1,10 @@
-"""Adaptive basis functions: networks side by side, whose last hidden layers are the basis of a linear model.
+"""Fully connected networks whose last hidden layers are the basis functions of a linear model, in NumPy.
 
-A suggestion evaluates them at few points at a time, many times, with gradients in closed form and nothing to compile.
+A suggestion evaluates the basis often and at few points at a time, so gradients are in closed form and nothing is
+compiled. All networks have the same shape and are stacked along the first axis.
 
-Symbols: M networks, m points, p inputs, H units of a layer, D = M (H + 1) basis functions: each network's last hidden
-layer and a constant; 2 p more with a quadratic mean, x_k and x_k^2.
+Symbols: M networks, m points, p features, H units of a layer, D = M (H + 1) basis functions: each network's last hidden
+layer and a constant. A quadratic mean function adds 2 p basis functions, x_k and x_k^2.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-GAIN = np.sqrt(12.0)  # features of a number range over [-1/2, 1/2]: this makes their variance one
+GAIN = np.sqrt(12.0)  # a numeric feature is uniform on [-1/2, 1/2]; this factor makes its variance one
 DEPTH, WIDTH = 3, 50
-# What each layer does to its input; the derivative is a function of what came out.
+# The activation of each layer; its derivative is a function of the layer's output.
 ACTIVATIONS = {
     "tanh": ("tanh",) * DEPTH,
     "relu": ("relu",) * DEPTH,
@@ -35,7 +36,7 @@ class Layer(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """Basis functions (m, D) at points; ``vjp`` carries gradients (m, D) in them back to gradients (m, p) in the points."""
+    """Basis functions (m, D) at m points; ``vjp`` maps gradients (m, D) in them to gradients (m, p) in the points."""
 
     values: Array
     vjp: Callable[[Array], Array]
@@ -43,7 +44,7 @@ class Basis(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """M networks with the same layers."""
+    """A stack of M networks of the same shape."""
 
     layers: tuple[Layer, ...]
     activation: str = "tanh"
@@ -54,9 +55,9 @@ class Network:
         cls, inputs: int, count: int, rng: np.random.Generator, *, activation: str = "tanh", width: int = WIDTH,
         quadratic: bool = False, biases: float = 0.0,
     ) -> Network:  # fmt: skip
-        """Return networks with random weights, of a size that keeps the variance from layer to layer.
+        """Return networks with random weights, scaled to keep the variance from layer to layer (He, LeCun).
 
-        ``biases`` is the deviation of the biases.
+        ``biases`` is the standard deviation of the biases.
         """
         kinds = ACTIVATIONS[activation]
         sizes = [inputs] + [width] * len(kinds)
@@ -70,25 +71,25 @@ class Network:
 
     @property
     def count(self) -> int:
-        """How many networks, M."""
+        """Number of networks, M."""
         return len(self.layers[0].weights)
 
     @property
     def inputs(self) -> int:
-        """How many inputs, p."""
+        """Number of features, p."""
         return self.layers[0].weights.shape[1]
 
     @property
     def units(self) -> int:
-        """Basis functions of each network, H + 1."""
+        """Number of basis functions of each network, H + 1."""
         return self.layers[-1].weights.shape[-1] + 1
 
     def members(self, chosen: slice) -> Network:
-        """Return some of the networks."""
+        """Return the stack of the chosen networks."""
         return replace(self, layers=tuple(Layer(*(each[chosen] for each in layer)) for layer in self.layers))
 
     def hidden(self, x: Array) -> list[Array]:
-        """Return what goes into the layers and comes out of the last, [(m, p), (M, m, H), ...]."""
+        """Return the scaled input (m, p) and the output (M, m, H) of every layer."""
         outputs = [GAIN * x]
         for kind, layer in zip(ACTIVATIONS[self.activation], self.layers, strict=True):
             raw = outputs[-1] @ layer.weights
@@ -104,8 +105,8 @@ class Network:
 
         def vjp(gradients: Array) -> Array:
             back = gradients.reshape(values.shape)[:, :, :-1].swapaxes(0, 1)
-            stages = zip(ACTIVATIONS[self.activation], self.layers, outputs[1:], strict=True)
-            for kind, layer, out in reversed(list(stages)):
+            steps = zip(ACTIVATIONS[self.activation], self.layers, outputs[1:], strict=True)
+            for kind, layer, out in reversed(list(steps)):
                 back = back * (1 - out * out if kind == "tanh" else out > 0)
                 back = back @ layer.weights.swapaxes(-1, -2)
             return np.asarray(GAIN * back.sum(axis=0))
@@ -113,17 +114,17 @@ class Network:
         flat = values.reshape(len(x), self.count * self.units)
         if not self.quadratic:
             return Basis(flat, vjp)
-        width = x.shape[1]
+        p = x.shape[1]
 
         def vjp_all(gradients: Array) -> Array:
-            linear, square = gradients[:, -2 * width : -width], gradients[:, -width:]
-            return vjp(gradients[:, : -2 * width]) + linear + 2 * x * square
+            linear, square = gradients[:, -2 * p : -p], gradients[:, -p:]
+            return vjp(gradients[:, : -2 * p]) + linear + 2 * x * square
 
         return Basis(np.concatenate([flat, x, x * x], axis=1), vjp_all)
 
 
-def side_by_side(networks: Sequence[Network]) -> Network:
-    """Return all of the networks as one."""
-    stages = zip(*(network.layers for network in networks), strict=True)
-    layers = (Layer(*map(np.concatenate, zip(*stage, strict=True))) for stage in stages)
+def stacked(networks: Sequence[Network]) -> Network:
+    """Return the networks of several stacks in one stack."""
+    steps = zip(*(network.layers for network in networks), strict=True)
+    layers = (Layer(*map(np.concatenate, zip(*stage, strict=True))) for stage in steps)
     return replace(networks[0], layers=tuple(layers))

@@ -1,13 +1,13 @@
-"""The belief of a Bayesian linear regression on a network's basis functions.
+"""The posterior of a Bayesian linear model on the basis functions of networks.
 
-f(x) = phi(x)^T w with w ~ N(mean, R R^T). One network after its regression is of this form (eq. 4 to 7 of Snoek et al.
-2015), and so are several: their average has the mean of their weights, and their spread is a few more columns of R.
-The same questions as of the exact process (``gp``) have the same answers, so an acquisition cannot tell them apart.
+f(x) = phi(x)^T w with w ~ N(mean, R R^T). The regression on one network has this form (eq. 4 to 7 of Snoek et al.
+2015). An ensemble has it too: the mean is the average of the networks' weights, and the disagreement of the networks
+adds a few columns to R. The interface is that of the exact Gaussian process, so acquisition functions work on both.
 
-Points under way enter by rank-one changes of R (Potter's square root), whatever their outcome: only the means differ
-between fantasies.
+Conditioning on pending points is a rank-one update of R for each (Potter's square-root filter). R does not depend on
+the fantasized values: only the means differ between fantasies.
 
-Symbols: D basis functions, c columns of R, S sets of values (fantasies).
+Symbols: D basis functions, c columns of R, m points, q points of a batch, s fantasies.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ TINY = 1e-12
 
 @dataclass(frozen=True)
 class LinearPosterior:
-    """The belief about phi(x)^T w; ``noise`` is the variance of a value around it."""
+    """The posterior of f(x) = phi(x)^T w; ``noise`` is the variance of an observation around f(x)."""
 
     network: Network
-    mean: Array  # (D, S)
+    mean: Array  # (D, s)
     root: Array  # (D, c)
     noise: float
 
     def marginals(self, x: Array) -> Marginals:
-        """Return the belief at each of x (m, p) by itself."""
+        """Return the marginal posterior at each of x (m, p)."""
         basis = self.network.basis(x)
         spread = basis.values @ self.root
 
@@ -49,7 +49,7 @@ class LinearPosterior:
         return Marginals(basis.values @ self.mean, variance, vjp)
 
     def joint(self, pools: Array) -> Joint:
-        """Return the belief at B pools (B, q, p) of points."""
+        """Return the joint posterior at each of m batches (m, q, p)."""
         count, size, width = pools.shape
         basis = self.network.basis(pools.reshape(-1, width))
         spread = (basis.values @ self.root).reshape(count, size, -1)
@@ -64,7 +64,7 @@ class LinearPosterior:
         return Joint((basis.values @ self.mean[:, 0]).reshape(count, size), covariance, vjp)
 
     def pool(self, x: Array) -> Pool:
-        """Return the belief at x (m, p) without gradients, for a choice among them."""
+        """Return the posterior at fixed candidates x (m, p), without gradients."""
         basis = self.network.basis(x).values
         spread = basis @ self.root
         mean = basis @ self.mean[:, 0]
@@ -75,7 +75,7 @@ class LinearPosterior:
         return Pool(mean, np.sum(spread**2, axis=1), lambda i, j: spread[i] @ spread[j].T, draw)
 
     def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> LinearPosterior:
-        """Return the belief after further values y (m, S) at x (m, p), with ``noise`` besides the belief's own."""
+        """Return the posterior given further values y (m, s) at x (m, p); ``noise`` is added to the model's own."""
         mean, root = self.mean, self.root
         variances = np.broadcast_to(np.maximum(self.noise + noise, 1e-9), (len(x),))
         for basis, values, variance in zip(self.network.basis(x).values, y, variances, strict=True):
@@ -88,19 +88,19 @@ class LinearPosterior:
 
 
 def mixture(
-    network: Network, parts: Sequence[tuple[Array, Array]], *, eta: Array, widening: float = 1.0, noise: float = 0.0
+    network: Network, parts: Sequence[tuple[Array, Array]], *, eta: Array, inflation: float = 1.0, noise: float = 0.0
 ) -> LinearPosterior:
-    """Return the belief with mean and covariance of a mixture of beliefs, one for each network.
+    """Return the Gaussian with the mean and covariance of an equal mixture of the networks' posteriors.
 
-    ``parts`` are means (H + 1,) and roots of covariances of the weights of each, ``eta`` (M, 1 + 2 p), or nothing,
-    coefficients of a quadratic mean. The covariance is the mean of the networks' own, plus that of their means, times
-    ``widening``.
+    ``parts`` are the mean (H + 1,) and a root (H + 1, H + 1) of the covariance of each network's weights; ``eta``
+    (M, 1 + 2 p), or empty, are the coefficients of a quadratic mean function. The covariance is the mean of the
+    networks' covariances plus the covariance of their means, times ``inflation``.
     """
-    count, units = network.count, network.units
+    count, units = network.count, network.units  # M, H + 1
     size, extra = count * units, 2 * network.inputs * network.quadratic
-    means = np.zeros((count, size + extra))  # each network's weights, at its own place
+    means = np.zeros((count, size + extra))  # row k: the weights of network k, zero elsewhere
     root = np.zeros((size + extra, size + count))
-    share = np.sqrt(widening / count)
+    share = np.sqrt(inflation / count)
     for k, (mean, own_root) in enumerate(parts):
         own = slice(k * units, (k + 1) * units)
         means[k, own], root[own, own] = mean, share * own_root

@@ -1,11 +1,12 @@
-"""Radial units as a basis: a hidden layer that sits on observations, under the same linear regression.
+"""A sparse Gaussian process: Bayesian linear regression on radial basis functions centred on observations.
 
-phi(x) = L^-1 k(Z, x) with K_ZZ = L L^T, the covariances with chosen observations Z, whitened so that the weights have
-the prior N(0, I) of eq. (7). With as many units as observations this is the exact Gaussian process of ``gp``; with
-fewer it is linear in the observations. What the units cannot represent stays as uncertain as the covariance says, so
-the belief has the form of the exact one, with another square root.
+phi(x) = L^-1 k(Z, x) with K_ZZ = L L^T: the covariances with chosen observations Z (the centres, or inducing points),
+whitened so that the weights have the prior N(0, I) of eq. (7). With a centre on every observation this is the exact
+Gaussian process. With fewer centres the cost is linear in the observations. The prior variance that the basis cannot
+represent is added to the predictions: this is the deterministic training conditional (DTC) of Quinonero-Candela &
+Rasmussen (2005). So the posterior is an ``ExactPosterior`` with another square root.
 
-Symbols: n rows, m units, p inputs.
+Symbols: n observations, u centres, p features.
 """
 
 from __future__ import annotations
@@ -25,104 +26,104 @@ from sonde.surrogates.linear_algebra import factorise
 
 Array = NDArray[np.float64]
 
-UNITS = 512
-JUDGED = 1280  # rows at most by which it is judged: twice as many as there are units
-KEPT = 4
+CENTRES = 512
+VALIDATED = 1280  # observations used for the score: 1024 to fit, twice the centres, and 256 held out
+CACHED = 4
 
 
 @dataclass
-class Placed:
-    """Units on some observations: the inverse of L, and sums over whole blocks of rows."""
+class Centres:
+    """The centres, the inverse of L, and cached statistics of whole blocks of rows."""
 
-    z: Array  # (m, p)
-    inverse: Array  # L^-1, (m, m)
+    z: Array  # Z, (u, p)
+    inverse: Array  # L^-1, (u, u)
     sums: dict[bytes, Regression] = field(default_factory=dict)
 
 
 @dataclass
 class RadialBasis:
-    """Learns beliefs, and remembers where units were put."""
+    """Fits posteriors, and caches the centres by the data they were chosen from."""
 
-    _known: OrderedDict[bytes, Placed] = field(default_factory=OrderedDict)
+    _known: OrderedDict[bytes, Centres] = field(default_factory=OrderedDict)
 
     def learn(self, covariance: Covariance, data: Table, count: int) -> ExactPosterior:
-        """Return the belief after the data, by units on the first ``count`` rows."""
-        if len(data.y) <= UNITS:
+        """Return the posterior given all data, with centres chosen among the first ``count`` rows."""
+        if len(data.y) <= CENTRES:
             return ExactPosterior.of(covariance, data.x, data.y, data.noise)
-        placed = self._place(covariance, data.rows(slice(count)))
-        return _posterior(covariance, placed, _sums(covariance, placed, data))
+        centres = self._centres(covariance, data.rows(slice(count)))
+        return _posterior(covariance, centres, _statistics(covariance, centres, data))
 
-    def _place(self, covariance: Covariance, first: Table) -> Placed:
-        """Return the units on the first rows."""
+    def _centres(self, covariance: Covariance, first: Table) -> Centres:
+        """Return the centres chosen among these rows."""
         key = first.digest() + covariance.theta.tobytes()
         if key not in self._known:
-            self._known[key] = _place(covariance, first)
-            while len(self._known) > KEPT:
+            self._known[key] = _centres(covariance, first)
+            while len(self._known) > CACHED:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
         return self._known[key]
 
     def leave_one_out(self, covariance: Covariance, data: Table, count: int) -> tuple[Array, Array]:
-        """Return means and variances of each value given all others, with the units where they are."""
-        belief = self.learn(covariance, data, count)
-        if len(data.y) <= UNITS:
-            return belief.leave_one_out(data.y)
-        placed = self._place(covariance, data.rows(slice(count)))
-        basis = covariance.cross(data.x, placed.z).values @ placed.inverse.T
+        """Return leave-one-out means and variances of all values, with fixed centres."""
+        posterior = self.learn(covariance, data, count)
+        if len(data.y) <= CENTRES:
+            return posterior.leave_one_out(data.y)
+        centres = self._centres(covariance, data.rows(slice(count)))
+        basis = covariance.cross(data.x, centres.z).values @ centres.inverse.T
         beta, weights = 1 / covariance.noise, _weights(covariance, data)
-        mean, root = _sums(covariance, placed, data).weights(Hyperparameters(1.0, beta, np.empty(0)))
-        lever = np.sum((basis @ root) ** 2, axis=1)
-        hat = np.minimum(beta * weights * lever, 1 - 1e-6)
-        beyond = np.maximum(covariance.diagonal(data.x)[0] - np.sum(basis**2, axis=1), 0.0)
-        means = data.y - (data.y - basis @ mean) / (1 - hat)
-        return means, lever / (1 - hat) + beyond + covariance.noise + data.noise
+        mean, root = _statistics(covariance, centres, data).weights(Hyperparameters(1.0, beta, np.empty(0)))
+        variance = np.sum((basis @ root) ** 2, axis=1)
+        leverage = np.minimum(beta * weights * variance, 1 - 1e-6)
+        residual = np.maximum(covariance.diagonal(data.x)[0] - np.sum(basis**2, axis=1), 0.0)
+        means = data.y - (data.y - basis @ mean) / (1 - leverage)
+        return means, variance / (1 - leverage) + residual + covariance.noise + data.noise
 
 
 def score(covariance: Covariance, data: Table) -> float:
-    """Return how well the belief after most rows foretells those that were held out."""
-    if len(data.y) > JUDGED:
-        data = data.rows(np.linspace(0, len(data.y) - 1, JUDGED).astype(int))
+    """Return the mean log density of the held-out values under the posterior given the others."""
+    if len(data.y) > VALIDATED:
+        data = data.rows(np.linspace(0, len(data.y) - 1, VALIDATED).astype(int))
     held = held_out(len(data.y))
-    seen, unseen = data.rows(np.flatnonzero(~held)), data.rows(np.flatnonzero(held))
-    belief = RadialBasis().learn(covariance, seen, len(seen.y))
-    at = belief.marginals(unseen.x)
-    return log_score(unseen.y - at.mean[:, 0], at.variance + belief.noise + unseen.noise)
+    training, validation = data.rows(np.flatnonzero(~held)), data.rows(np.flatnonzero(held))
+    posterior = RadialBasis().learn(covariance, training, len(training.y))
+    at = posterior.marginals(validation.x)
+    return log_score(validation.y - at.mean[:, 0], at.variance + posterior.noise + validation.noise)
 
 
-def _place(covariance: Covariance, data: Table) -> Placed:
-    """Put half of the units on the best observations, half evenly among all."""
+def _centres(covariance: Covariance, data: Table) -> Centres:
+    """Return centres: half on the best observations, half evenly spaced among the others."""
     order = np.argsort(-data.y, kind="stable")
-    best, others = order[: UNITS // 2], np.sort(order[UNITS // 2 :])
-    evenly = others[np.unique(np.linspace(0, len(others) - 1, min(len(others), UNITS // 2)).astype(int))]
+    best, others = order[: CENTRES // 2], np.sort(order[CENTRES // 2 :])
+    evenly = others[np.unique(np.linspace(0, len(others) - 1, min(len(others), CENTRES // 2)).astype(int))]
     z = data.x[np.sort(np.concatenate([best, evenly]))]
     matrix = covariance.cross(z, z).values
     matrix[np.diag_indices(len(z))] += 1e-8 * np.mean(np.diagonal(matrix))
     inverse, _ = lapack.dtrtri(factorise(matrix), lower=1)
-    return Placed(z, inverse)
+    return Centres(z, inverse)
 
 
-def _sums(covariance: Covariance, placed: Placed, data: Table) -> Regression:
-    """Return the regression on the units of all rows; whole blocks are summed once."""
+def _statistics(covariance: Covariance, centres: Centres, data: Table) -> Regression:
+    """Return the statistics of the regression on all rows; those of whole blocks are cached."""
 
-    def on(block: Table) -> Regression:
-        basis = covariance.cross(block.x, placed.z).values @ placed.inverse.T
+    def statistics(block: Table) -> Regression:
+        basis = covariance.cross(block.x, centres.z).values @ centres.inverse.T
         return regress(basis, np.empty((len(block.y), 0)), block.y, _weights(covariance, block))
 
-    return data.summed(placed.sums, on)
+    return data.summed(centres.sums, statistics)
 
 
 def _weights(covariance: Covariance, data: Table) -> Array:
-    """Return how much rows count whose noise was told."""
+    """Return weights of the rows (n,): model noise over model noise plus reported noise."""
     return covariance.noise / (covariance.noise + data.noise)
 
 
-def _posterior(covariance: Covariance, placed: Placed, total: Regression) -> ExactPosterior:
-    """Return the belief: k(x, y) - k(x, Z) R^T R k(Z, y), R^T R = L^-T (I - K^-1) L^-1 and K of eq. (7)."""
-    size, beta = len(placed.z), 1 / covariance.noise
+def _posterior(covariance: Covariance, centres: Centres, total: Regression) -> ExactPosterior:
+    """Return the posterior: k(x, x') - k(x, Z) R^T R k(Z, x') with R^T R = L^-T (I - K^-1) L^-1 and K of eq. (7)."""
+    size, beta = len(centres.z), 1 / covariance.noise
     values, vectors = np.linalg.eigh(total.gram[:size, :size])
     precisions = 1 + beta * np.maximum(values, 0.0)
-    told = np.sqrt(1 - 1 / precisions)
-    told = np.maximum(told, 1e-12)  # a direction of which nothing was told
-    root = told[:, None] * (vectors.T @ placed.inverse)
-    white = beta * (vectors.T @ total.gram[:size, -1]) / precisions / told
-    return ExactPosterior(covariance, placed.z, root, white[:, None])
+    reduction = np.sqrt(1 - 1 / precisions)
+    reduction = np.maximum(reduction, 1e-12)  # zero in directions without data
+    root = reduction[:, None] * (vectors.T @ centres.inverse)
+    white = beta * (vectors.T @ total.gram[:size, -1]) / precisions / reduction
+    return ExactPosterior(covariance, centres.z, root, white[:, None])
