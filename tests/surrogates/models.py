@@ -55,7 +55,7 @@ def plain_covariance(covariance: Covariance, x: Array, y: Array) -> Array:
     def of_pair(a: Array, b: Array) -> float:
         r = np.sqrt(np.sum((a - b) ** 2 / np.exp(covariance.theta[covariance.groups]) ** 2))
         matern = covariance.scale * (1 + np.sqrt(5) * r + 5 / 3 * r**2) * np.exp(-np.sqrt(5) * r)
-        return float(matern + 1.0 + covariance.bend * (a @ b / (0.25 * len(a)) + 1) ** 2)
+        return float(matern + 1.0 + covariance.trend_variance * (a @ b / (0.25 * len(a)) + 1) ** 2)
 
     return np.array([[of_pair(a, b) for b in y] for a in x])
 

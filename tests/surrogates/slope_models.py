@@ -94,7 +94,7 @@ def kernel_of(covariance: GradientCovariance) -> Kernel:
         return kernel
     root = np.full(len(covariance.groups), np.sqrt(covariance.rho))
     shape = Polynomial(2) if covariance.shape == "quadratic" else InnerProducts(lambda xx, xy, yy: xy + xx * yy)
-    return kernel + covariance.bend * ARD(shape, root)
+    return kernel + covariance.trend_variance * ARD(shape, root)
 
 
 @cache

@@ -99,7 +99,7 @@ def test_a_functions_slope_and_curvature_on_the_scale_follow_from_its_own(kappa:
     first, second = 2 * np.cos(2 * x) + 2 * x, 2 - 4 * np.sin(2 * x)
     low, here, high = (scale(function(x + move)) for move in (-step, 0.0, step))
     slope = scale.slope(function(x))
-    curve = scale.bend * slope**2
+    curve = scale.curvature * slope**2
     np.testing.assert_allclose(slope * first, (high - low) / (2 * step), rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(slope * second + curve * first**2, (high - 2 * here + low) / step**2, atol=1e-5)
 
@@ -110,13 +110,13 @@ def test_slopes_of_extreme_values_are_finite(values: np.ndarray, kappa: float | 
     scale = Scale.of(values, kappa)
     assert np.isfinite(scale.slope(values)).all()
     assert np.all(scale.slope(values) < 0)
-    assert np.isfinite(scale.bend)
+    assert np.isfinite(scale.curvature)
 
 
 def test_the_plain_scale_has_one_slope_and_no_curve() -> None:
     scale = Scale.of(TAME)
     np.testing.assert_allclose(scale.slope(TAME), -1 / TAME.std(), rtol=1e-12)
-    assert scale.bend == 0.0
+    assert scale.curvature == 0.0
 
 
 def test_scales_share_what_the_jacobian_leaves_out() -> None:

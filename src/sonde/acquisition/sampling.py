@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sonde.sampling import sobol
-from sonde.surrogates.linear_algebra import LADDER
+from sonde.surrogates.linear_algebra import JITTERS
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ def cholesky(covariances: Array) -> Array:
     size = np.max(np.diagonal(covariances, axis1=-2, axis2=-1), axis=-1)[..., None, None]
     size = np.maximum(size, 1e-12)  # the belief may be certain of a whole pool
     identity = np.eye(covariances.shape[-1])
-    for jitter in LADDER[1:]:  # of the largest variance
+    for jitter in JITTERS[1:]:  # of the largest variance
         try:
             return np.asarray(np.linalg.cholesky(covariances + jitter * size * identity))
         except np.linalg.LinAlgError:

@@ -16,7 +16,7 @@ from sonde.surrogates.basis.adaptive import AdaptiveBasis, Recipe
 from sonde.surrogates.basis.classifier import LINKS, Columns, FailureClassifier, Laplace, Link, approximate
 from sonde.surrogates.basis.networks import Network
 from sonde.surrogates.basis.posterior import LinearPosterior
-from sonde.surrogates.exact.feasibility import Passing
+from sonde.surrogates.exact.feasibility import PassProbability
 
 Array = NDArray[np.float64]
 
@@ -138,9 +138,9 @@ def test_a_sharp_border_is_the_integral_of_a_step(size: float, spread: float) ->
 # networks
 
 
-def passing(learned: tuple[LinearPosterior, Link]) -> Passing:
+def passing(learned: tuple[LinearPosterior, Link]) -> PassProbability:
     posterior, link = learned
-    return Passing(posterior, NUMBERS, link.slope, link.offset, link.extra)
+    return PassProbability(posterior, NUMBERS, link.slope, link.offset, link.extra)
 
 
 def basis_of(link: str = "noisy") -> FailureClassifier:
@@ -148,7 +148,7 @@ def basis_of(link: str = "noisy") -> FailureClassifier:
 
 
 @cache
-def disc(link: str = "noisy") -> Passing:
+def disc(link: str = "noisy") -> PassProbability:
     """What works is a disc, of whose labels 32 were there when networks were trained."""
     labels = np.where(np.sum((UNITS - 0.5) ** 2, axis=1) < 0.1, 1.0, -1.0)
     return passing(basis_of(link).learn(NUMBERS(UNITS), labels, 32))

@@ -34,7 +34,7 @@ def test_it_is_the_sum_of_kernels(quadratic: bool) -> None:
     width = x.shape[1]
     kernel = covariance.scale * ARD(Matern52(), 1 / covariance.roots) + Constant(1.0)
     if quadratic:
-        kernel = kernel + covariance.bend * ARD(Polynomial(2), np.full(width, np.sqrt(0.25 * width)))
+        kernel = kernel + covariance.trend_variance * ARD(Polynomial(2), np.full(width, np.sqrt(0.25 * width)))
     np.testing.assert_allclose(covariance.cross(x, y).values, Gram(kernel, x, y).as_matrix(), rtol=1e-12, atol=1e-12)
 
 

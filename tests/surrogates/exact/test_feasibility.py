@@ -8,18 +8,18 @@ from scipy.special import ndtr
 from tests.space.spaces import examples
 from tests.surrogates.models import MIXED, NUMBERS, numeric_gradient, posterior_of, units_of
 
-from sonde.surrogates.exact.feasibility import Feasibility, Passing, combine, learn_constraint, learn_success
+from sonde.surrogates.exact.feasibility import Feasibility, PassProbability, combine, learn_constraint, learn_success
 from sonde.surrogates.features import Features
 
 UNITS = units_of(NUMBERS, 30)
 NEW = units_of(NUMBERS, 8, seed=1)
 
 
-def half_space() -> Passing:
+def half_space() -> PassProbability:
     return learn_success(NUMBERS, UNITS, UNITS[:, 0] < 0.5)
 
 
-def measured() -> Passing:
+def measured() -> PassProbability:
     return learn_constraint(NUMBERS, UNITS, 3 * (UNITS[:, 1] - 0.6) * np.exp(2 * UNITS[:, 0]))
 
 
@@ -126,7 +126,7 @@ def test_any_levels_leave_it_finite(levels: list[float]) -> None:
 @examples(50)
 @given(offset=st.floats(-1e8, 1e8), extra=st.sampled_from([1.0, 1e-12]))
 def test_hopeless_points_have_finite_slopes(offset: float, extra: float) -> None:
-    logs, gradients = Passing(posterior_of(NUMBERS), NUMBERS, -1.0, offset, extra)(NEW)
+    logs, gradients = PassProbability(posterior_of(NUMBERS), NUMBERS, -1.0, offset, extra)(NEW)
     assert np.all(np.isfinite(logs))
     assert np.all(np.isfinite(gradients))
 
@@ -135,7 +135,7 @@ def test_hopeless_points_have_finite_slopes(offset: float, extra: float) -> None
 def test_hopeless_points_have_slopes_to_some_digits(offset: float) -> None:
     """There log P is -z^2 / 2 but for its logarithm, and its slope -z."""
     posterior = posterior_of(NUMBERS)
-    passing = Passing(posterior, NUMBERS, 1.0, offset, 1.0)
+    passing = PassProbability(posterior, NUMBERS, 1.0, offset, 1.0)
     belief = posterior.marginals(NUMBERS(NEW))
     width = np.sqrt(1 + belief.variance)
     z = (belief.mean[:, 0] + offset) / width

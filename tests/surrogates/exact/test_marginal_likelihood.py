@@ -19,7 +19,7 @@ from tests.surrogates.models import (
     units_of,
 )
 
-from sonde.surrogates.exact.marginal_likelihood import log_evidence, log_evidence_of_inputs, log_likelihood
+from sonde.surrogates.exact.marginal_likelihood import log_evidence, log_evidence_with_inputs, log_likelihood
 from sonde.surrogates.features import Features
 from sonde.surrogates.linear_algebra import factorise
 
@@ -50,7 +50,7 @@ def test_its_gradient_in_the_warp(features: Features, quadratic: bool) -> None:
     covariance, (_, y, noise), units = covariance_of(features, quadratic), data_of(features, 9), units_of(features, 9)
     at = np.random.default_rng(5).normal(0, 0.4, 2 * len(features.choices))
     warped = replace(features, warp=tuple(at))
-    value, gradient, gradients = log_evidence_of_inputs(covariance, warped(units), y, noise)
+    value, gradient, gradients = log_evidence_with_inputs(covariance, warped(units), y, noise)
     plain = log_evidence(covariance, warped(units), y, noise)
     assert (value, gradient.tolist()) == (plain[0], plain[1].tolist())
     expected = numeric_gradient(

@@ -8,14 +8,14 @@ from tests.surrogates.models import MIXED, NUMBERS, units_of
 
 from sonde.surrogates.exact import warm_starts as module
 from sonde.surrogates.exact.fitting import fit, log_posterior, noisy_guess
-from sonde.surrogates.exact.warm_starts import FORMS, Data, Form, WarmStartedFits
+from sonde.surrogates.exact.warm_starts import FORMS, Data, ModelForm, WarmStartedFits
 from sonde.surrogates.features import Features
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.priors import default_prior
 from sonde.surrogates.refits import checkpoint
 
-PLAIN = (Form(None, False),)
-BOTH = (Form(None, False), Form(0.1, True))
+PLAIN = (ModelForm(None, False),)
+BOTH = (ModelForm(None, False), ModelForm(0.1, True))
 
 
 def history(features: Features, count: int, seed: int = 0) -> Data:
@@ -124,7 +124,7 @@ def test_few_fits_are_kept_the_last_used(monkeypatch: pytest.MonkeyPatch) -> Non
     for each in histories:
         chain.fit(NUMBERS, each)
         assert chain.fit(NUMBERS, histories[0]) is first
-        assert len(chain._known) <= 3
+        assert len(chain._fits) <= 3
     assert same(
         chain.fit(NUMBERS, histories[1]), WarmStartedFits(PLAIN).fit(NUMBERS, histories[1])
     )  # forgotten, found again
