@@ -145,8 +145,8 @@ class WarmStartedFits:
     def _warped(self, data: Data, score: float, plain: Fit, start: Fit | None) -> Fit:
         """Return the fit with a warp where its evidence is clearly higher, else ``plain``.
 
-        ``score`` is the log posterior of ``plain``. That of the warp must be higher by log n / 2 for each parameter of the
-        warp (BIC). The search starts from no warp and from the warp of ``start``, because a strong warp is a local
+        ``score`` is the log posterior of ``plain``. That of the warp must be higher by log n / 2 for each parameter of
+        the warp (BIC). The search starts from no warp and from the warp of ``start``, because a strong warp is a local
         optimum that one start may miss; with many observations it starts only from the warp of ``start``.
         """
         many = len(data.values) > self.fitted
