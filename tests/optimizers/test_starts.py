@@ -23,9 +23,7 @@ def test_the_best_is_first_and_none_is_repeated(values: list[float], count: int,
     finite = given_values[np.isfinite(given_values)]
     if len(finite):
         assert given_values[chosen[0]] == finite.max()
-        assert np.all(
-            np.isfinite(given_values[chosen[: min(count, len(finite))]])
-        )  # infinite ones come last
+        assert np.all(np.isfinite(given_values[chosen[: min(count, len(finite))]]))  # infinite ones come last
 
 
 def test_logarithms_are_drawn_in_proportion_to_their_exponentials() -> None:
