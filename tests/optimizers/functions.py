@@ -1,4 +1,4 @@
-"""Functions to maximise, of many points at once."""
+"""Functions to maximize, evaluated at many points at once."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Function = Callable[[Array], tuple[Array, Array]]
 
 
 def quadratic(dimension: int, seed: int, condition: float = 100.0) -> tuple[Function, Array, Array]:
-    """A concave quadratic -(x - c)^T A (x - c) / 2 with c inside the unit cube or out of it; A and c."""
+    """A concave quadratic -(x - c)^T A (x - c) / 2 with c inside or outside of the unit cube; also A and c."""
     rng = np.random.default_rng(seed)
-    turned, _ = np.linalg.qr(rng.normal(size=(dimension, dimension)))
-    matrix = turned @ np.diag(np.geomspace(1, condition, dimension)) @ turned.T
+    rotation, _ = np.linalg.qr(rng.normal(size=(dimension, dimension)))
+    matrix = rotation @ np.diag(np.geomspace(1, condition, dimension)) @ rotation.T
     centre = rng.uniform(-0.5, 1.5, dimension)
 
     def function(x: Array) -> tuple[Array, Array]:
-        pulled = (x - centre) @ matrix
-        return -0.5 * np.sum(pulled * (x - centre), axis=1), -pulled
+        product = (x - centre) @ matrix
+        return -0.5 * np.sum(product * (x - centre), axis=1), -product
 
     return function, matrix, centre
 

@@ -21,21 +21,21 @@ def test_a_noisy_quadratic() -> None:
     assert np.all(best - function(reached)[0] < 0.05)
 
 
-def test_steps_are_counted_and_in_units_of_the_box() -> None:
-    """A first step is the rate times the width, whatever the gradient's size."""
-    seen = []
+def test_steps_are_numbered_and_scale_with_the_box() -> None:
+    """The first step is the learning rate times the width of the box, for a gradient of any size."""
+    calls = []
 
     def function(step: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        seen.append((step, x.copy()))
+        calls.append((step, x.copy()))
         return np.zeros(len(x)), np.broadcast_to([1e-3, -1e3], x.shape)
 
     low, high = np.array([0.0, -50.0]), np.array([1.0, 50.0])
     adam(function, np.array([[0.5, 0.0]]), low, high, steps=5, rate=0.02)
-    assert [step for step, _ in seen] == [0, 1, 2, 3, 4]
-    np.testing.assert_allclose(seen[1][1] - seen[0][1], [[0.02, -2.0]], rtol=1e-3)
+    assert [step for step, _ in calls] == [0, 1, 2, 3, 4]
+    np.testing.assert_allclose(calls[1][1] - calls[0][1], [[0.02, -2.0]], rtol=1e-3)
 
 
-def test_bounds_hold_and_boxes_of_no_width_stand_still() -> None:
+def test_bounds_hold_and_coordinates_of_zero_width_stay() -> None:
     low, high = np.array([0.0, 0.3]), np.array([1.0, 0.3])
 
     def upward(step: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -47,7 +47,7 @@ def test_bounds_hold_and_boxes_of_no_width_stand_still() -> None:
     np.testing.assert_array_equal(start, [[0.2, 5.0]])
 
 
-def test_a_start_without_a_gradient_does_not_poison_others() -> None:
+def test_a_start_with_a_nan_gradient_does_not_affect_others() -> None:
     def function(step: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         gradient = -2 * (x - 0.4)
         gradient[1] = np.nan

@@ -14,7 +14,7 @@ LISTS = st.lists(NUMBERS, min_size=1, max_size=12)
 
 @examples(100)
 @given(values=LISTS, count=st.integers(1, 12), log=st.booleans(), seed=st.integers(0, 9))
-def test_the_best_is_there_and_none_twice(values: list[float], count: int, log: bool, seed: int) -> None:
+def test_the_best_is_first_and_none_is_repeated(values: list[float], count: int, log: bool, seed: int) -> None:
     given_values = np.array(values)
     before = given_values.copy()
     chosen = choose_starts(given_values, count, np.random.default_rng(seed), log=log)
@@ -23,10 +23,10 @@ def test_the_best_is_there_and_none_twice(values: list[float], count: int, log: 
     finite = given_values[np.isfinite(given_values)]
     if len(finite):
         assert given_values[chosen[0]] == finite.max()
-        assert np.all(np.isfinite(given_values[chosen[: min(count, len(finite))]]))  # the others come last
+        assert np.all(np.isfinite(given_values[chosen[: min(count, len(finite))]]))  # infinite ones come last
 
 
-def test_logarithms_are_drawn_in_proportion_to_their_numbers() -> None:
+def test_logarithms_are_drawn_in_proportion_to_their_exponentials() -> None:
     weights = np.array([8.0, 4.0, 2.0, 1.0, 0.0])
     with np.errstate(divide="ignore"):
         logs = np.log(weights)
@@ -37,7 +37,7 @@ def test_logarithms_are_drawn_in_proportion_to_their_numbers() -> None:
 
 @pytest.mark.parametrize(("factor", "shift"), [(1.0, 0.0), (1e-30, 0.0), (1e6, -3e6)])
 def test_numbers_are_drawn_by_their_standard_score(factor: float, shift: float) -> None:
-    """Whatever their size and sign."""
+    """For values of any size and sign."""
     values = np.array([3.0, 2.0, 1.0, 0.0, -1.0])
     scores = np.exp((values - 3) / values.std())
     second = [choose_starts(factor * values + shift, 2, np.random.default_rng(seed))[1] for seed in range(2000)]
@@ -46,7 +46,7 @@ def test_numbers_are_drawn_by_their_standard_score(factor: float, shift: float) 
     assert shares[0] == 0
 
 
-def test_equal_values_are_drawn_alike() -> None:
+def test_equal_values_are_drawn_with_equal_probability() -> None:
     draws = [choose_starts(np.zeros(5), 2, np.random.default_rng(seed))[1] for seed in range(1000)]
     shares = np.bincount(draws, minlength=5) / 1000
     assert shares[0] == 0  # the first is the best of equals

@@ -15,7 +15,7 @@ def test_a_key_gives_the_same_stream_every_time() -> None:
     assert Key(3, 5).at(2) == Key(3, 7)
 
 
-def test_seeds_trials_and_purposes_have_streams_of_their_own() -> None:
+def test_seeds_trials_and_purposes_have_separate_streams() -> None:
     keys = [Key(seed, number) for seed in (0, 1, 5, 2**40, 2**63 - 1) for number in range(20)]
     streams = np.array([key.rng(purpose).random(64) for key in keys for purpose in range(5)])
     assert len(np.unique(streams)) == streams.size
@@ -32,7 +32,7 @@ def test_a_stream_does_not_depend_on_what_was_drawn_before() -> None:
     assert key.rng().random() == first
 
 
-def test_the_frozen_numbers() -> None:
+def test_streams_do_not_change_between_versions() -> None:
     """A study continued by another version of Sonde or NumPy must go on with the same suggestions."""
     np.testing.assert_array_equal(Key(42, 7).rng().integers(0, 2**32, 3), FROZEN_DRAWS)
     np.testing.assert_array_equal(sobol(3, 2, 2, seed=42) * 2**33, FROZEN_SOBOL)

@@ -9,12 +9,12 @@ from sonde.sampling import sobol
 
 
 @pytest.mark.parametrize(("dimension", "count"), [(1, 1024), (5, 1024), (1024, 64)])
-def test_unscrambled_it_is_scipys(dimension: int, count: int) -> None:
+def test_the_plain_sequence_is_that_of_scipy(dimension: int, count: int) -> None:
     expected = qmc.Sobol(dimension, scramble=False, bits=32).random(count)
     np.testing.assert_array_equal(sobol(0, count, dimension), expected)
 
 
-def test_high_points_are_scipys_too() -> None:
+def test_points_of_high_index_are_those_of_scipy() -> None:
     sequence = qmc.Sobol(21, scramble=False, bits=32)
     sequence.fast_forward(2**20 + 12_345)
     np.testing.assert_array_equal(sobol(2**20 + 12_345, 8, 21), sequence.random(8))
@@ -46,7 +46,7 @@ def test_seeds_make_different_sequences_and_the_same_seed_the_same() -> None:
     assert not np.any(one == other)
 
 
-def test_scrambled_dimensions_are_scrambled_each_on_its_own() -> None:
+def test_dimensions_are_scrambled_independently() -> None:
     shifts = sobol(0, 1, 1024, seed=5)[0]
     assert len(np.unique(shifts)) == 1024
     assert 0.4 < shifts.mean() < 0.6
@@ -60,7 +60,7 @@ def test_no_scrambled_point_lies_on_the_boundary() -> None:
 
 @pytest.mark.parametrize("seed", [None, 7])
 @pytest.mark.parametrize("dimension", [1, 6, 1030])
-def test_any_slice_is_that_slice_of_a_longer_run(seed: int | None, dimension: int) -> None:
+def test_any_slice_equals_that_of_a_longer_run(seed: int | None, dimension: int) -> None:
     run = sobol(0, 40, dimension, seed=seed)
     for start, count in [(0, 1), (1, 7), (13, 27), (39, 1), (5, 0)]:
         np.testing.assert_array_equal(sobol(start, count, dimension, seed=seed), run[start : start + count])

@@ -1,4 +1,4 @@
-"""Prints the numbers frozen in ``test_gp``: run it where GPyTorch is installed."""
+"""Print the reference numbers of ``exact/test_gp``; needs GPyTorch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gpytorch
 import numpy as np
 import torch
 from gpytorch.kernels import ConstantKernel, MaternKernel, PolynomialKernel, ScaleKernel
-from tests.surrogates.exact.test_gp import BEND, LENGTHSCALES, NEW, NOISE, SCALE, X, Y
+from tests.surrogates.exact.test_gp import LENGTHSCALES, NEW, NOISE, SCALE, TREND, X, Y
 
 
 class Model(gpytorch.models.ExactGP):
@@ -19,9 +19,9 @@ class Model(gpytorch.models.ExactGP):
         self.covar_module = matern + constant
         if quadratic:  # b (x.y / rho + 1)^2 = b / rho^2 (x.y + rho)^2
             rho = 0.25 * 2
-            bent = ScaleKernel(PolynomialKernel(power=2))
-            bent.base_kernel.offset, bent.outputscale = rho, BEND / rho**2
-            self.covar_module = self.covar_module + bent
+            trend = ScaleKernel(PolynomialKernel(power=2))
+            trend.base_kernel.offset, trend.outputscale = rho, TREND / rho**2
+            self.covar_module = self.covar_module + trend
 
     def forward(self, x: torch.Tensor) -> gpytorch.distributions.MultivariateNormal:
         return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
@@ -40,11 +40,11 @@ def main() -> None:
                 model(torch.tensor(X)), torch.tensor(Y)
             ) * len(Y)
             model.eval()
-            belief = model(torch.tensor(NEW))
+            posterior = model(torch.tensor(NEW))
             print(f"quadratic={quadratic}")
             print("evidence", repr(float(evidence)))
-            print("mean", [float(number) for number in belief.mean])
-            print("covariance", np.asarray(belief.covariance_matrix).tolist())
+            print("mean", [float(number) for number in posterior.mean])
+            print("covariance", np.asarray(posterior.covariance_matrix).tolist())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Small models, and plain, slow answers to compare with."""
+"""Small models, and slow reference implementations to compare with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IDS = ["numbers", "numbers, quadratic", "mixed", "mixed, quadratic"]
 
 
 def units_of(features: Features, shape: int | tuple[int, ...], seed: int = 0) -> Array:
-    """Random points of the unit cube, categories in the middle of their stretches."""
+    """Random points of the unit cube; categories are in the middle of their intervals."""
     shape = (shape,) if isinstance(shape, int) else shape
     units = np.random.default_rng([seed, 1]).random((*shape, len(features.choices)))
     for k, count in enumerate(features.choices):
@@ -36,7 +36,7 @@ def covariance_of(features: Features, quadratic: bool = False, *, seed: int = 0,
 
 
 def data_of(features: Features, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
-    """Features (n, p), values (n,) and noise variances (n,) of their own."""
+    """Features (n, p), values (n,) and a noise variance of each value (n,)."""
     rng = np.random.default_rng([seed, 3])
     return features(units_of(features, count, seed)), rng.normal(size=count), 0.1 * rng.random(count)
 
@@ -50,12 +50,12 @@ def posterior_of(
 
 
 def plain_covariance(covariance: Covariance, x: Array, y: Array) -> Array:
-    """k of all pairs, one pair at a time, as the formula is written."""
+    """The kernel of all pairs, one pair at a time, as the formula is written."""
 
     def of_pair(a: Array, b: Array) -> float:
         r = np.sqrt(np.sum((a - b) ** 2 / np.exp(covariance.theta[covariance.groups]) ** 2))
         matern = covariance.scale * (1 + np.sqrt(5) * r + 5 / 3 * r**2) * np.exp(-np.sqrt(5) * r)
-        return float(matern + 1.0 + covariance.bend * (a @ b / (0.25 * len(a)) + 1) ** 2)
+        return float(matern + 1.0 + covariance.trend_variance * (a @ b / (0.25 * len(a)) + 1) ** 2)
 
     return np.array([[of_pair(a, b) for b in y] for a in x])
 

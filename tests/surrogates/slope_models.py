@@ -1,4 +1,4 @@
-"""Small processes with gradients and curvatures, and plain, slow answers to compare with."""
+"""Small Gaussian processes with gradients and Hessians, and slow reference implementations to compare with."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Index = NDArray[np.intp]
 
 TRENDS = (None, "quadratic", "bowl")
 ALL = list(PROFILES)
-TWICE = [name for name, profile in PROFILES.items() if profile.smooth >= 2]  # those with curvatures
-OWN, SHARED = np.arange(3), np.array([0, 1, 1, 1])  # a lengthscale for each column, and one for several
+TWICE = [name for name, profile in PROFILES.items() if profile.smooth >= 2]  # those that allow Hessians
+OWN, SHARED = np.arange(3), np.array([0, 1, 1, 1])  # a length scale for each feature, and one for several
 
 
 def slope_covariance(
@@ -46,7 +46,7 @@ def points_of(count: int, width: int = 3, seed: int = 0) -> Array:
 
 
 def close_points(width: int = 3) -> Array:
-    """Points that coincide, that nearly do, and that are 1e-6 and 1e-3 apart, among others."""
+    """Points that coincide, that nearly coincide, and that are 1e-6 and 1e-3 apart, among others."""
     x = points_of(8, width)
     x[1] = x[0]
     x[2] = x[0] + 1e-6 * points_of(1, width, seed=1)[0]
@@ -59,21 +59,21 @@ def close_points(width: int = 3) -> Array:
 
 
 def whole_sites(x: Array, *, curvatures: bool = False) -> ObservationLayout:
-    """Everything at every point; of curvatures the upper triangle."""
-    shown = np.ones(x.shape, dtype=bool)
-    bent = np.triu(np.ones((len(x), x.shape[1], x.shape[1]), dtype=bool)) & curvatures
-    return ObservationLayout(x, np.stack(np.nonzero(shown)), np.stack(np.nonzero(bent)))
+    """Values, gradients and, with ``curvatures``, the upper triangle of the Hessian at every point."""
+    observed = np.ones(x.shape, dtype=bool)
+    hessians = np.triu(np.ones((len(x), x.shape[1], x.shape[1]), dtype=bool)) & curvatures
+    return ObservationLayout(x, np.stack(np.nonzero(observed)), np.stack(np.nonzero(hessians)))
 
 
 def some_sites(x: Array, *, curvatures: bool = False, seed: int = 0) -> ObservationLayout:
-    """About half of all gradients and of all curvatures, in any order."""
+    """About half of all gradient and Hessian entries, in random order."""
     rng, whole = np.random.default_rng([seed, 5]), whole_sites(x, curvatures=curvatures)
     kept = [rng.permutation(np.flatnonzero(rng.random(each.shape[1]) < 0.5)) for each in (whole.gradients, whole.bends)]
     return ObservationLayout(x, whole.gradients[:, kept[0]], whole.bends[:, kept[1]])
 
 
 def kernel_entries(sites: ObservationLayout, *, curvatures: bool = False) -> Index:
-    """Where the observations stand in the vectors of ``sonde.kernels``, which go point by point."""
+    """The indices of the observations in the vectors of ``sonde.kernels``, which are ordered by point."""
     p = sites.x.shape[1]
     each = 1 + p + (p * (p + 1) // 2 if curvatures else 0)
     low, high = np.minimum(*sites.bends[1:]), np.maximum(*sites.bends[1:])
@@ -83,7 +83,7 @@ def kernel_entries(sites: ObservationLayout, *, curvatures: bool = False) -> Ind
 
 
 def kernel_of(covariance: GradientCovariance) -> Kernel:
-    """The same covariance as a sum of ``sonde.kernels``."""
+    """The same covariance as a sum of kernels of ``sonde.kernels``."""
     from sonde.kernels import ARD, RBF, Constant, InnerProducts, Matern, Matern52, Polynomial, RationalQuadratic
 
     kinds = {
@@ -94,12 +94,12 @@ def kernel_of(covariance: GradientCovariance) -> Kernel:
         return kernel
     root = np.full(len(covariance.groups), np.sqrt(covariance.rho))
     shape = Polynomial(2) if covariance.shape == "quadratic" else InnerProducts(lambda xx, xy, yy: xy + xx * yy)
-    return kernel + covariance.bend * ARD(shape, root)
+    return kernel + covariance.trend_variance * ARD(shape, root)
 
 
 @cache
 def kernel_matrix(profile: str, trend: str | None, curvatures: bool) -> Array:
-    """The matrix of ``sonde.kernels`` of everything at ``close_points``, for ``slope_covariance``."""
+    """The matrix by ``sonde.kernels`` of all observations at ``close_points``, for ``slope_covariance``."""
     from sonde.kernels import ValueGradientGram, ValueGradientHessianGram
 
     operator = ValueGradientHessianGram if curvatures else ValueGradientGram
@@ -107,7 +107,7 @@ def kernel_matrix(profile: str, trend: str | None, curvatures: bool) -> Array:
 
 
 def hermite_covariance(covariance: GradientCovariance, a: ObservationLayout, b: ObservationLayout) -> Array:
-    """The covariances of an RBF process, one pair of observations at a time: each column brings a Hermite polynomial.
+    """The covariances of an RBF process, one pair of observations at a time, by a Hermite polynomial for each feature.
 
     d^m / dr^m exp(-r^2 / 2) = (-1)^m He_m(r) exp(-r^2 / 2), and a derivative in the second point is minus one in r.
     """

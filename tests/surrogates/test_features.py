@@ -13,7 +13,7 @@ from sonde.space import Categorical, Float, Space
 from sonde.surrogates.features import Features
 
 
-def test_numbers_are_centred() -> None:
+def test_numeric_parameters_are_centred() -> None:
     units = units_of(Features((0, 0, 0)), 5)
     np.testing.assert_array_equal(Features((0, 0, 0))(units), units - 0.5)
     np.testing.assert_array_equal(Features((0, 4))(np.array([[0.0, 0.1], [1.0, 0.1]]))[:, 0], [-0.5, 0.5])
@@ -31,7 +31,7 @@ def test_squared_distances_count_differing_categories(choices: list[int], data: 
         assert np.sum((x[0, own] - x[1, own]) ** 2) == pytest.approx(float(one[k] != other[k]), abs=1e-15)
 
 
-def test_of_very_many_choices_the_distances_are_near_one() -> None:
+def test_distances_of_very_many_choices_are_close_to_one() -> None:
     features = Features((10_000, 0))
     assert len(features.groups) == 257
     units = np.stack([(np.arange(300) * 33 + 0.5) / 10_000, np.zeros(300)], axis=1)
@@ -41,10 +41,10 @@ def test_of_very_many_choices_the_distances_are_near_one() -> None:
     assert np.all(np.abs(apart - 1) < 0.35)
     assert np.std(apart) < 0.08
     np.testing.assert_array_equal(np.diagonal(squares), 0)
-    np.testing.assert_array_equal(features(units + np.array([4e-5, 0.0])), x)  # any unit of a stretch is its category
+    np.testing.assert_array_equal(features(units + np.array([4e-5, 0.0])), x)  # any unit of an interval is its category
 
 
-def test_any_unit_of_a_stretch_is_its_category() -> None:
+def test_any_unit_of_an_interval_is_its_category() -> None:
     features = Features((3,))
     x = features(np.array([[0.0], [0.33], [0.34], [0.66], [0.67], [1.0]]))
     np.testing.assert_array_equal(x.argmax(axis=1), [0, 0, 1, 1, 2, 2])
@@ -57,15 +57,15 @@ def test_columns_belong_to_parameters() -> None:
 
 
 @pytest.mark.parametrize("warp", [(), (0.3, 0.0, -0.7, 0.0, -0.4, 0.0, 0.5, 0.0)], ids=["plain", "warped"])
-def test_slopes_are_pulled_back_to_the_numbers_alone(warp: tuple[float, ...]) -> None:
+def test_vjp_gives_gradients_of_numeric_parameters_only(warp: tuple[float, ...]) -> None:
     features = replace(MIXED, warp=warp)
     units = units_of(MIXED, (2, 3))
     weights = np.random.default_rng(0).normal(size=(2, 3, 6))
-    pulled = features.vjp(weights * np.cos(features(units)), units)
+    result = features.vjp(weights * np.cos(features(units)), units)
     expected = numeric_gradient(lambda at: float(np.sum(weights * np.sin(features(at)))), units)
-    np.testing.assert_allclose(pulled, expected, atol=1e-7)
-    assert np.all(pulled[..., [1, 3]] == 0)
-    assert np.all(pulled[..., [0, 2]] != 0)
+    np.testing.assert_allclose(result, expected, atol=1e-7)
+    assert np.all(result[..., [1, 3]] == 0)
+    assert np.all(result[..., [0, 2]] != 0)
 
 
 def test_a_warp_keeps_order_ends_and_categories() -> None:
@@ -91,13 +91,13 @@ def test_an_inactive_parameter_does_not_matter_among_configurations_without_it()
     units, active = space.codec.encode(np.array([space.row(each) for each in [*without, with_it]]))
     assert not active[:3, 2:].any()
     x = features(units)
-    idle = np.isin(features.groups, [2, 3])
-    np.testing.assert_array_equal(x[:3, idle], np.broadcast_to(x[0, idle], (3, idle.sum())))
+    inactive = np.isin(features.groups, [2, 3])
+    np.testing.assert_array_equal(x[:3, inactive], np.broadcast_to(x[0, inactive], (3, inactive.sum())))
 
     covariance = covariance_of(features)
     other = replace(
         covariance, theta=covariance.theta + np.array([0, 0, 0.7, -0.4, 0, 0])
-    )  # other lengthscales of the two
+    )  # other length scales of the inactive parameters
     one, two = covariance.cross(x, x).values, other.cross(x, x).values
     np.testing.assert_allclose(one[:3, :3], two[:3, :3], rtol=1e-14)
     assert np.all(np.abs(one[3, :3] - two[3, :3]) > 1e-3)

@@ -1,4 +1,4 @@
-"""Utilities of the user's own, written in JAX: derived and batched here."""
+"""Utilities that users write in JAX; gradients and batching are added here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sonde.acquisition.utilities import Array, ValueAndGradients
 
 
 def differentiated(function: Callable[..., Any]) -> Callable[[Array, Array, float], ValueAndGradients]:
-    """Make a utility of a JAX function ``(mean (q,), spread (q,), best) -> number``: Sonde derives and batches it."""
+    """Return a utility, batched and with gradients, of a JAX function ``(mean (q,), spread (q,), best) -> number``."""
     batched = jax.jit(jax.vmap(jax.value_and_grad(function, argnums=(0, 1)), in_axes=(0, 0, None)))
 
     def utility(mean: Array, spread: Array, best: float) -> ValueAndGradients:
@@ -20,7 +20,7 @@ def differentiated(function: Callable[..., Any]) -> Callable[[Array, Array, floa
         with jax.enable_x64(True):
             size = spread.shape[-1]
             value, gradients = batched(means.reshape(-1, size), spread.reshape(-1, size), float(best))
-        mean_gradient, spread_gradient = (np.asarray(slope).reshape(spread.shape) for slope in gradients)
+        mean_gradient, spread_gradient = (np.asarray(each).reshape(spread.shape) for each in gradients)
         return np.asarray(value).reshape(spread.shape[:-1]), mean_gradient, spread_gradient
 
     return utility

@@ -1,12 +1,13 @@
-"""Acquisition functions of one point with a Gaussian belief N(mean, deviation^2), in closed form.
+"""Acquisition functions of one point whose posterior is N(mean, deviation^2), in closed form.
 
-Each is a row of ``FORMULAS``: a function of (mean, deviation, best) that returns its value and its gradients in mean and
-deviation. Higher is better. With z = (mean - best) / deviation, and phi and Phi the normal density and distribution:
+Each is a row of ``FORMULAS``: a function of (mean, deviation, best) that returns its value and its derivatives in mean
+and deviation. ``best`` is the incumbent's value; higher is better. With z = (mean - best) / deviation, and phi and Phi
+the normal density and distribution function:
 
 EI = deviation h(z), h(z) = phi(z) + z Phi(z);  PI = Phi(z);  UCB = mean + sqrt(beta) deviation.
 
-Far from the data EI underflows and its gradient dies; its logarithm does not (Ament et al. 2023), and is what we
-search.
+Where EI is small it underflows and its gradient vanishes; that of its logarithm does not (Ament et al. 2023). So log EI
+is the default.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from scipy.special import erfcx, log_ndtr, ndtr
 Array = NDArray[np.float64]
 Formula = Callable[[Array, Array, Array], tuple[Array, Array, Array]]
 
-BETA = np.sqrt(3.0)  # of the upper confidence bound, as in the experiments of Wilson et al.
+BETA = np.sqrt(3.0)  # of the upper confidence bound, as in the experiments of Wilson et al. (2017)
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
-_FAR = -1e3  # from here on h(z) is phi(z) / z^2 to six digits, and the difference 1 - t has fewer
+_FAR = -1e3  # below, phi(z) / z^2 equals h(z) to six digits, and the difference 1 - t has fewer digits
 
 
 def log_h(z: Array) -> Array:
-    """Return log(phi(z) + z Phi(z)), exact to a few digits less than a float's for any z."""
+    """Return log h(z) = log(phi(z) + z Phi(z)), with a few digits less than a float's for any z."""
     near = np.maximum(z, -1.0)
     close = np.log(np.exp(-0.5 * near * near - _LOG_ROOT_2PI) + near * ndtr(near))
     # phi(z) (1 - t), with t = |z| Phi(z) / phi(z) = |z| sqrt(pi / 2) erfcx(|z| / sqrt2) from below 1
@@ -37,7 +38,7 @@ def log_h(z: Array) -> Array:
 
 
 def mills(z: Array) -> Array:
-    """Return phi(z) / Phi(z), for any z."""
+    """Return phi(z) / Phi(z), the inverse Mills ratio, for any z."""
     return np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2.0))
 
 
@@ -45,30 +46,31 @@ def log_expected_improvement(mean: Array, deviation: Array, best: Array) -> tupl
     """Return log EI, with d / d mean = Phi / (deviation h) and d / d deviation = phi / (deviation h)."""
     z = (mean - best) / deviation
     h, near = log_h(z), np.maximum(z, _FAR)
-    near_h = log_h(near)  # far below, Phi / h and phi / h are their asymptotes: the logarithms have no digits left
-    rise = np.where(z > _FAR, np.exp(log_ndtr(near) - near_h), -z - 2 / np.minimum(z, -1.0))
-    widen = np.where(z > _FAR, np.exp(-0.5 * near * near - _LOG_ROOT_2PI - near_h), z * z + 3)
-    return np.log(deviation) + h, rise / deviation, widen / deviation
+    near_h = log_h(near)
+    # Below _FAR, asymptotes stand for Phi / h and phi / h: the difference of their logarithms has no digits left.
+    in_mean = np.where(z > _FAR, np.exp(log_ndtr(near) - near_h), -z - 2 / np.minimum(z, -1.0))
+    in_deviation = np.where(z > _FAR, np.exp(-0.5 * near * near - _LOG_ROOT_2PI - near_h), z * z + 3)
+    return np.log(deviation) + h, in_mean / deviation, in_deviation / deviation
 
 
 def expected_improvement(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:
-    """Return EI; its gradients are Phi and phi."""
+    """Return EI; its derivatives are Phi and phi."""
     z = (mean - best) / deviation
     return deviation * np.exp(log_h(z)), ndtr(z), np.exp(-0.5 * z * z - _LOG_ROOT_2PI)
 
 
 def probability_of_improvement(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:
-    """Return the probability to exceed the best."""
+    """Return the probability of improvement, Phi(z)."""
     z = (mean - best) / deviation
-    slope = np.exp(-0.5 * z * z - _LOG_ROOT_2PI) / deviation
-    return ndtr(z), slope, -z * slope
+    in_mean = np.exp(-0.5 * z * z - _LOG_ROOT_2PI) / deviation
+    return ndtr(z), in_mean, -z * in_mean
 
 
 def log_probability_of_improvement(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:
-    """Return the logarithm of the probability to exceed the best."""
+    """Return the logarithm of the probability of improvement."""
     z = (mean - best) / deviation
-    slope = mills(z) / deviation
-    return log_ndtr(z), slope, -z * slope
+    in_mean = mills(z) / deviation
+    return log_ndtr(z), in_mean, -z * in_mean
 
 
 def upper_confidence_bound(mean: Array, deviation: Array, best: Array) -> tuple[Array, Array, Array]:

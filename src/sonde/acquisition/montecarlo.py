@@ -1,9 +1,9 @@
-"""The Monte Carlo skeleton: belief -> samples -> utility of each -> mean, and its gradient (eq. 3).
+"""Monte Carlo acquisition functions: posterior -> samples -> utility of each -> mean, and its gradient.
 
-Points under way are rows of the pool that do not move: the acquisition is then of pending and new points together,
-which is exact for every utility.
+Equation numbers are those of Wilson et al. (2017). Pending points are rows of the batch that do not move: the
+acquisition function is that of pending and new points together, which is exact for every utility.
 
-Symbols: B pools, q new points, f fixed points, S samples.
+Symbols: B batches, q new points of a batch, f pending points, s Monte Carlo samples.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MonteCarlo(Acquisition):
-    """The mean of a utility over samples of the belief at fixed and new points."""
+    """The mean of a utility over samples of the posterior at pending and new points."""
 
     utility: Utility
     posterior: Posterior
     features: Features
     best: float
-    fixed: Array  # (f, d), in the unit cube
+    pending: Array  # (f, d), in the unit cube
     size: int  # q
     samples: int = 128
     seed: int = 0
@@ -42,31 +42,31 @@ class MonteCarlo(Acquisition):
         return self.utility.log
 
     def fresh(self, step: int) -> MonteCarlo:
-        """Return the same with other base samples, for stochastic ascent."""
+        """Return the same with other base samples, for stochastic gradient ascent."""
         return replace(self, seed=self.seed + 1 + step)
 
-    def values(self, pools: Array) -> Array:
-        """Return the mean utility of each pool."""
-        factor, base, belief = self._sampled(pools)
-        value, _, _ = self.utility.function(belief.mean[:, None, :], base @ factor.swapaxes(-1, -2), self.best)
+    def values(self, batches: Array) -> Array:
+        """Return the mean utility of each batch."""
+        factor, base, posterior = self._sampled(batches)
+        value, _, _ = self.utility.function(posterior.mean[:, None, :], base @ factor.swapaxes(-1, -2), self.best)
         return average(value, log=self.log)[0]
 
-    def gradients(self, pools: Array) -> tuple[Array, Array]:
+    def gradients(self, batches: Array) -> tuple[Array, Array]:
         """Return the mean utility and its gradient in the new points."""
-        factor, base, belief = self._sampled(pools)
+        factor, base, posterior = self._sampled(batches)
         spread = base @ factor.swapaxes(-1, -2)
-        value, mean_gradient, spread_gradient = self.utility.function(belief.mean[:, None, :], spread, self.best)
-        value, shares = average(value, log=self.log)
-        factor_slope = (shares[..., None] * spread_gradient).swapaxes(-1, -2) @ base
-        pulled = belief.vjp(
-            np.sum(shares[..., None] * mean_gradient, axis=1), cholesky_vjp(factor, factor_slope)
-        )  # eq. (3), right to left
-        return value, self.features.vjp(pulled[:, len(self.fixed) :, :], pools)
+        value, mean_gradient, spread_gradient = self.utility.function(posterior.mean[:, None, :], spread, self.best)
+        value, weights = average(value, log=self.log)
+        factor_gradient = (weights[..., None] * spread_gradient).swapaxes(-1, -2) @ base
+        # eq. (3), right to left
+        moments_gradient = np.sum(weights[..., None] * mean_gradient, axis=1), cholesky_vjp(factor, factor_gradient)
+        gradient = posterior.vjp(*moments_gradient)
+        return value, self.features.vjp(gradient[:, len(self.pending) :, :], batches)
 
-    def _sampled(self, pools: Array) -> tuple[Array, Array, Joint]:
-        """Return L (B, f + q, f + q), the base samples and the belief at fixed and new points."""
-        fixed = np.broadcast_to(self.fixed, (len(pools), *self.fixed.shape))
-        points = np.concatenate([fixed, pools], axis=1)
-        belief = self.posterior.joint(self.features(points))
+    def _sampled(self, batches: Array) -> tuple[Array, Array, Joint]:
+        """Return L (B, f + q, f + q), the base samples and the posterior at pending and new points."""
+        pending = np.broadcast_to(self.pending, (len(batches), *self.pending.shape))
+        points = np.concatenate([pending, batches], axis=1)
+        joint = self.posterior.joint(self.features(points))
         base = base_samples(self.samples, points.shape[1], self.seed)
-        return cholesky(belief.covariance), base, belief
+        return cholesky(joint.covariance), base, joint

@@ -1,8 +1,11 @@
-"""A closed form at each point, averaged over fantasies.
+"""Closed-form acquisition functions of one point, averaged over fantasies.
 
-With points under way, the belief is conditioned on S samples of their outcomes: the variance is the same for all, the
-means and the best value differ. Averaging EI over the samples is the q-EI of pending and new point with the new point's
-integral done exactly: max(0, max(y_pending, y) - best) = max(0, max(y_pending) - best) + max(0, y - best_s).
+With pending points, the posterior is conditioned on s samples of their outcomes (fantasies): the variance is the same
+for all of them, the means and the incumbent differ. The average of EI over fantasies is, up to a constant, the q-EI of
+the pending points and the new point, with the integral over the new point in closed form:
+max(0, max(y_pending, y) - best) = max(0, max(y_pending) - best) + max(0, y - best_s).
+
+Symbols: B batches of one point, s fantasies, best_s the incumbent in fantasy s.
 """
 
 from __future__ import annotations
@@ -23,31 +26,32 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Pointwise(Acquisition):
-    """The formula of that name (see ``closed``) at pools of one point."""
+    """The closed form of that name (see ``closed``), at batches of one point."""
 
     formula: str
     posterior: Posterior
     features: Features
-    best: Array  # (S,)
+    best: Array  # (s,)
 
     @property
     def log(self) -> bool:  # type: ignore[override]
         """Whether the formula is a logarithm."""
         return self.formula.startswith("log_")
 
-    def values(self, pools: Array) -> Array:
+    def values(self, batches: Array) -> Array:
         """Return the average over fantasies."""
-        return self._evaluate(pools)[1]
+        return self._evaluate(batches)[1]
 
-    def gradients(self, pools: Array) -> tuple[Array, Array]:
+    def gradients(self, batches: Array) -> tuple[Array, Array]:
         """Return the average and its gradient."""
-        belief, value, mean_gradient, deviation_slope = self._evaluate(pools)
-        variance_gradient = deviation_slope / (2 * np.sqrt(belief.variance))
-        return value, self.features.vjp(belief.vjp(mean_gradient, variance_gradient)[:, None, :], pools)
+        predicted, value, mean_gradient, deviation_gradient = self._evaluate(batches)
+        variance_gradient = deviation_gradient / (2 * np.sqrt(predicted.variance))
+        return value, self.features.vjp(predicted.vjp(mean_gradient, variance_gradient)[:, None, :], batches)
 
-    def _evaluate(self, pools: Array) -> tuple[Marginals, Array, Array, Array]:
-        belief = self.posterior.marginals(self.features(pools[:, 0, :]))
-        deviation = np.sqrt(belief.variance)[:, None]
-        value, mean_gradient, deviation_slope = FORMULAS[self.formula](belief.mean, deviation, self.best)
-        value, shares = average(value, log=self.log)
-        return belief, value, shares * mean_gradient, np.sum(shares * deviation_slope, axis=-1)
+    def _evaluate(self, batches: Array) -> tuple[Marginals, Array, Array, Array]:
+        """Return the posterior, the averages (B,), and their derivatives in means (B, s) and deviations (B,)."""
+        predicted = self.posterior.marginals(self.features(batches[:, 0, :]))
+        deviation = np.sqrt(predicted.variance)[:, None]
+        value, mean_gradient, deviation_gradient = FORMULAS[self.formula](predicted.mean, deviation, self.best)
+        value, weights = average(value, log=self.log)
+        return predicted, value, weights * mean_gradient, np.sum(weights * deviation_gradient, axis=-1)

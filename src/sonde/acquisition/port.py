@@ -1,4 +1,4 @@
-"""What a search of an acquisition function needs to know about it."""
+"""The interface of an acquisition function, as the search for its maximum uses it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ Array = NDArray[np.float64]
 
 
 class Acquisition(ABC):
-    """How much is expected of evaluating a pool of q points together. Higher is better.
+    """The expected utility of evaluating a batch of q points together. Higher is better.
 
-    ``log`` says whether values are logarithms, and so how they combine with each other and with probabilities.
+    ``log`` says whether values are logarithms, which decides how they are averaged and multiplied by probabilities.
     """
 
     log: bool = False
 
     def fresh(self, step: int) -> Acquisition:
-        """Return the same with other base samples; itself, where there are none."""
+        """Return the same function with other base samples; itself, where it has none."""
         return self
 
     @abstractmethod
-    def values(self, pools: Array) -> Array:
-        """Return the values (B,) of pools (B, q, d) in the unit cube."""
+    def values(self, batches: Array) -> Array:
+        """Return the values (B,) of batches (B, q, d) in the unit cube."""
 
     @abstractmethod
-    def gradients(self, pools: Array) -> tuple[Array, Array]:
+    def gradients(self, batches: Array) -> tuple[Array, Array]:
         """Return the values (B,) and their gradients (B, q, d)."""

@@ -1,12 +1,13 @@
-"""What one sample of a pool's outcomes is worth: table 1 of Wilson et al. (2017).
+"""Utilities of one sample of a batch's outcomes: table 1 of Wilson et al. (2017).
 
-A utility is a function of (mean, spread, best): the belief's means mu (B, 1, q), the samples' distances from it L z
-(B, S, q), and the best value so far; the outcomes are y = mu + L z. It returns values (B, S) and their gradients in mean
-and spread, (B, S, q) each. Everything else (sampling, the chain rule to the inputs, points under way) is the
-skeleton's.
+A utility is a function of (mean, spread, best): the posterior means mu (B, 1, q), the samples' deviations from them L z
+(B, s, q), and the incumbent's value; the outcomes are y = mu + L z. It returns values (B, s) and their gradients in
+mean and spread, (B, s, q) each. ``montecarlo`` does the rest: sampling, the chain rule to the points, pending points.
 
-To add one, write the function and name it in ``UTILITIES``; or write it for JAX, without gradients, and wrap it in
-``by_jax.differentiated``.
+To add a utility, write the function and add a row to ``UTILITIES``; or write it in JAX, without gradients, and wrap it
+in ``by_jax.differentiated``.
+
+Symbols: B batches of q points, s Monte Carlo samples.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from sonde.acquisition.closed import BETA
 Array = NDArray[np.float64]
 ValueAndGradients = tuple[Array, Array, Array]
 
-STEP = 0.01  # temperature of the relaxed step in q-PI
-SMOOTH = 0.02  # temperature of the relaxed maxima in log q-EI
+STEP = 0.01  # temperature tau of the sigmoid that relaxes the step function in q-PI
+SMOOTH = 0.02  # temperature of the smooth maxima in log q-EI
 
 
 class Utility(NamedTuple):
-    """A row of the table. ``log``: the function returns logarithms. ``signed``: it may be negative."""
+    """A row of the table. ``log``: the function returns logarithms. ``signed``: its values may be negative."""
 
     function: Callable[[Array, Array, float], ValueAndGradients]
     log: bool = False
@@ -37,15 +38,15 @@ class Utility(NamedTuple):
 
 def expected_improvement(mean: Array, spread: Array, best: float) -> ValueAndGradients:
     """max(0, max(y) - best)."""
-    top, slope = _maximum(mean + spread)
-    slope *= (top > best)[..., None]
-    return np.maximum(top - best, 0.0), slope, slope
+    top, gradient = _maximum(mean + spread)
+    gradient *= (top > best)[..., None]
+    return np.maximum(top - best, 0.0), gradient, gradient
 
 
 def log_expected_improvement(mean: Array, spread: Array, best: float) -> ValueAndGradients:
-    """log softplus(smooth max(y) - best) at a small temperature: never flat, exact as it goes to zero.
+    """log softplus(smooth max(y) - best) at a small temperature (Ament et al. 2023).
 
-    (Ament et al. 2023.)
+    Its gradient is never zero; as the temperature goes to zero, it is the logarithm of ``expected_improvement``.
     """
     outcomes = (mean + spread) / SMOOTH
     top = outcomes.max(axis=-1, keepdims=True)
@@ -53,32 +54,32 @@ def log_expected_improvement(mean: Array, spread: Array, best: float) -> ValueAn
     total = weights.sum(axis=-1, keepdims=True)
     gain = (top + np.log(total))[..., 0] - best / SMOOTH
     soft = np.logaddexp(0.0, gain)
-    # log softplus(g) -> g and its slope -> 1 as g -> -inf, where softplus(g) = exp(g)
+    # as g -> -inf, softplus(g) -> exp(g), so log softplus(g) -> g and its derivative -> 1
     value = np.where(gain < -30, gain, np.log(np.maximum(soft, 1e-300)))
     rate = np.where(gain < -30, 1.0, expit(gain) / np.maximum(soft, 1e-300))
-    slope = (rate / SMOOTH)[..., None] * weights / total
-    return np.log(SMOOTH) + value, slope, slope
+    gradient = (rate / SMOOTH)[..., None] * weights / total
+    return np.log(SMOOTH) + value, gradient, gradient
 
 
 def probability_of_improvement(mean: Array, spread: Array, best: float) -> ValueAndGradients:
     """sigmoid((max(y) - best) / tau)."""
-    top, slope = _maximum(mean + spread)
+    top, gradient = _maximum(mean + spread)
     value = expit((top - best) / STEP)
-    slope *= (value * (1 - value) / STEP)[..., None]
-    return value, slope, slope
+    gradient *= (value * (1 - value) / STEP)[..., None]
+    return value, gradient, gradient
 
 
 def upper_confidence_bound(mean: Array, spread: Array, best: float) -> ValueAndGradients:
     """max(mu + sqrt(beta pi / 2) |L z|), eq. (9)."""
     stretch = np.sqrt(BETA * np.pi / 2)
-    top, slope = _maximum(mean + stretch * np.abs(spread))
-    return top, slope, slope * stretch * np.sign(spread)
+    top, gradient = _maximum(mean + stretch * np.abs(spread))
+    return top, gradient, gradient * stretch * np.sign(spread)
 
 
 def simple_regret(mean: Array, spread: Array, best: float) -> ValueAndGradients:
     """max(y)."""
-    top, slope = _maximum(mean + spread)
-    return top, slope, slope
+    top, gradient = _maximum(mean + spread)
+    return top, gradient, gradient
 
 
 UTILITIES: dict[str, Utility] = {
@@ -91,7 +92,7 @@ UTILITIES: dict[str, Utility] = {
 
 
 def _maximum(outcomes: Array) -> tuple[Array, Array]:
-    """Return the maximum over the pool and its (sub)gradient."""
+    """Return the maximum over the batch and its (sub)gradient."""
     top = outcomes.max(axis=-1)
-    slope = (outcomes == top[..., None]).astype(float)
-    return top, slope / slope.sum(axis=-1, keepdims=True)
+    gradient = (outcomes == top[..., None]).astype(float)
+    return top, gradient / gradient.sum(axis=-1, keepdims=True)

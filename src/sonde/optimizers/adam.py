@@ -1,7 +1,7 @@
-"""Adam (Kingma & Ba 2015) on a box, for functions that are noisy: fresh base samples at every step.
+"""Adam (Kingma & Ba 2015) on a box, for noisy gradients: an acquisition function with fresh base samples at every step.
 
-Eight lines here instead of Optax: the function is numpy's, and an Optax update outside of a compiled loop costs more
-than the function.
+It does not use Optax: the function is NumPy's, and an Optax update outside of a compiled loop costs more than the
+function. Symbols: B starts, D coordinates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def adam(
     function: Callable[[int, Array], tuple[Array, Array]], starts: Array, low: Array, high: Array, *,
     steps: int = 1024, rate: float = 0.02,
 ) -> Array:  # fmt: skip
-    """Return the points (B, D) reached by ascending ``function(step, points)``; the rate falls to zero."""
+    """Return the points (B, D) after gradient ascent on ``function(step, points)``; the learning rate falls to zero."""
     x = np.clip(starts, low, high)
     first, second = np.zeros_like(x), np.zeros_like(x)
     for step in range(steps):

@@ -1,10 +1,12 @@
-"""What a quasi-Newton method knows of the curvature, for many starts in step: the inverse Hessian H after BFGS updates.
+"""The inverse Hessian approximation H of BFGS, for many starts at once.
 
-``Dense`` keeps H itself: with tens of coordinates, one batched product costs less than a recursion. ``Pairs`` keeps the
-steps s and changes y that made it, and multiplies by the two loops of limited memory (Nocedal 1980), with every pair
-kept: the same H in O(B D) a pair instead of O(B D^2), for hundreds of coordinates.
+``DenseInverse`` stores H itself: with tens of coordinates, one batched product costs less than a recursion.
+``PairInverse`` stores the steps s and the changes y of the gradient that define it, and multiplies by the two-loop
+recursion of L-BFGS (Nocedal 1980) over all pairs: the same H in O(B D) per pair instead of O(B D^2), for hundreds of
+coordinates.
 
-Symbols: B starts, D coordinates, k pairs; r = 1 / s.y, zero where a pair is of no use to a start.
+Symbols: B starts, D coordinates, k pairs (s, y) of a step and a change of the gradient; r = 1 / s.y, zero where a start
+cannot use a pair.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-MOST_DENSE = 256  # coordinates
+MOST_DENSE = 256  # up to so many coordinates, H is stored itself
 
 
 @dataclass(frozen=True)
-class Dense:
-    """H (B, D, D), zero where ``curved`` (B,) is False: nothing is known yet."""
+class DenseInverse:
+    """H (B, D, D), zero where ``curved`` (B,) is False: no curvature is known yet."""
 
     inverse: Array
     curved: Mask
@@ -31,18 +33,18 @@ class Dense:
         """Return H v for each start."""
         return (self.inverse @ vectors[:, :, None])[:, :, 0]
 
-    def updated(self, step: Array, change: Array) -> Dense:
-        """Return it after one more step (B, D) and change of the gradient (B, D)."""
-        return Dense(*update(self.inverse, self.curved, step, change))
+    def updated(self, step: Array, change: Array) -> DenseInverse:
+        """Return H after one more pair of a step (B, D) and a change of the gradient (B, D)."""
+        return DenseInverse(*update(self.inverse, self.curved, step, change))
 
-    def of(self, on: Mask) -> Dense:
-        """Return that of some of the starts."""
-        return Dense(self.inverse[on], self.curved[on])
+    def rows(self, chosen: Mask) -> DenseInverse:
+        """Return H of some of the starts."""
+        return DenseInverse(self.inverse[chosen], self.curved[chosen])
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """The pairs (k, B, D), their r (k, B), and the scale (B,) of the first H, as ``Dense`` takes it."""
+class PairInverse:
+    """H as its pairs (k, B, D), their r (k, B), and the scale (B,) of the initial H, as in ``DenseInverse``."""
 
     steps: tuple[Array, ...]
     changes: tuple[Array, ...]
@@ -61,10 +63,10 @@ class Pairs:
             result += (share - rate * _dot(change, result))[:, None] * step
         return result
 
-    def updated(self, step: Array, change: Array) -> Pairs:
-        """Return it after one more step (B, D) and change of the gradient (B, D)."""
+    def updated(self, step: Array, change: Array) -> PairInverse:
+        """Return H after one more pair of a step (B, D) and a change of the gradient (B, D)."""
         usable, rate, scale = _usable(step, change)
-        return Pairs(
+        return PairInverse(
             (*self.steps, step),
             (*self.changes, change),
             (*self.rates, np.where(usable, rate, 0.0)),
@@ -72,35 +74,36 @@ class Pairs:
             self.curved | usable,
         )
 
-    def of(self, on: Mask) -> Pairs:
-        """Return that of some of the starts."""
-        steps, changes, rates = (tuple(one[on] for one in kept) for kept in (self.steps, self.changes, self.rates))
-        return Pairs(steps, changes, rates, self.scale[on], self.curved[on])
+    def rows(self, chosen: Mask) -> PairInverse:
+        """Return H of some of the starts."""
+        stored = (self.steps, self.changes, self.rates)
+        steps, changes, rates = (tuple(each[chosen] for each in arrays) for arrays in stored)
+        return PairInverse(steps, changes, rates, self.scale[chosen], self.curved[chosen])
 
 
-def unknown(count: int, width: int) -> Dense | Pairs:
-    """Return what is known of the curvature before the first step of so many starts."""
-    nothing = np.zeros(count, dtype=bool)
+def initial(count: int, width: int) -> DenseInverse | PairInverse:
+    """Return H of ``count`` starts with ``width`` coordinates before their first step: no curvature is known."""
+    curved = np.zeros(count, dtype=bool)
     if width <= MOST_DENSE:
-        return Dense(np.zeros((count, width, width)), nothing)
-    return Pairs((), (), (), np.zeros(count), nothing)
+        return DenseInverse(np.zeros((count, width, width)), curved)
+    return PairInverse((), (), (), np.zeros(count), curved)
 
 
 def update(inverse: Array, curved: Mask, step: Array, change: Array) -> tuple[Array, Mask]:
-    """Return H after the update (I - r s y^T) H (I - r y s^T) + r s s^T, r = 1 / s.y; kept where s.y is too small."""
+    """Return H after the update (I - r s y^T) H (I - r y s^T) + r s s^T, r = 1 / s.y; unchanged if s.y is too small."""
     usable, rate, scale = _usable(step, change)
     first = usable & ~curved
     if first.any():
         inverse = np.where(first[:, None, None], scale[:, None, None] * np.eye(step.shape[1]), inverse)
-    moved = (inverse @ change[:, :, None])[:, :, 0]  # H y
-    both = rate[:, None, None] * (moved[:, :, None] * step[:, None, :])
-    stretch = rate * (1 + rate * _dot(change, moved))
-    grown = inverse - both - both.swapaxes(1, 2) + stretch[:, None, None] * (step[:, :, None] * step[:, None, :])
-    return np.where(usable[:, None, None], grown, inverse), curved | usable
+    product = (inverse @ change[:, :, None])[:, :, 0]  # H y
+    both = rate[:, None, None] * (product[:, :, None] * step[:, None, :])
+    weight = rate * (1 + rate * _dot(change, product))
+    updated = inverse - both - both.swapaxes(1, 2) + weight[:, None, None] * (step[:, :, None] * step[:, None, :])
+    return np.where(usable[:, None, None], updated, inverse), curved | usable
 
 
 def _usable(step: Array, change: Array) -> tuple[Mask, Array, Array]:
-    """Return which pairs can be used, r, and the scale of a first H: s.y / y.y."""
+    """Return which pairs can be used, r, and the scale s.y / y.y of the initial H."""
     product, norm = _dot(step, change), _dot(change, change)
     usable = (product > 1e-10 * norm) & (norm > 0)
     rate = 1 / np.where(usable, product, 1.0)

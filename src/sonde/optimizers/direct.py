@@ -1,4 +1,4 @@
-"""Dividing rectangles (Jones et al. 1993), by SciPy."""
+"""DIRECT, dividing rectangles (Jones et al. 1993), by SciPy."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Array = NDArray[np.float64]
 
 
 def direct(values: Callable[[Array], Array], low: Array, high: Array, *, evaluations: int = 2000) -> Array:
-    """Return the best point (1, D) found; it needs no gradients and no starts."""
-    moving = high > low  # SciPy wants a box with an inside
+    """Return the best point (1, D) found in the box; needs no gradients and no starts."""
+    moving = high > low  # SciPy does not accept coordinates without an interior
     if not moving.any():
         return low[None].copy()
 

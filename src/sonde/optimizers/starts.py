@@ -1,4 +1,4 @@
-"""Where to begin: the best candidate, and others in proportion to what they promise."""
+"""Starting points of a search: the best candidate, and others drawn in proportion to their acquisition value."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Array = NDArray[np.float64]
 
 
 def choose_starts(values: Array, count: int, rng: np.random.Generator, *, log: bool = False) -> NDArray[np.intp]:
-    """Return indices of ``count`` candidates: the best, and others drawn in proportion to what they promise.
+    """Return indices of ``count`` candidates: the best, and others drawn at random without replacement.
 
-    That is the value itself where ``log`` says that its logarithm is given. Other values may be negative, and are taken
-    in proportion to the exponential of their standard score.
+    With ``log``, values are logarithms, and candidates are drawn in proportion to exp(value). Otherwise values may be
+    negative, and candidates are drawn in proportion to the exponential of their standard score.
     """
     scores = np.where(np.isfinite(values), values, -np.inf)
     best = int(np.argmax(scores))
@@ -20,6 +20,6 @@ def choose_starts(values: Array, count: int, rng: np.random.Generator, *, log: b
         finite = scores[np.isfinite(scores)]
         spread = finite.std() if len(finite) else 0.0
         scores = (scores - (finite.max() if len(finite) else 0.0)) / (spread or 1.0)
-    keys = scores + rng.gumbel(size=len(scores))  # the largest of these are draws without replacement
+    keys = scores + rng.gumbel(size=len(scores))  # Gumbel trick: the largest keys are draws without replacement
     keys[best] = np.inf
     return np.argsort(-keys, kind="stable")[:count]

@@ -1,4 +1,7 @@
-"""Random numbers that depend on what is asked for, never on when or by whom: keys, and the Sobol sequence."""
+"""Reproducible random numbers: keyed streams, and the Sobol sequence at any index.
+
+A number depends on the key or index that is asked for, never on what was drawn before or in which process.
+"""
 
 from sonde.sampling.key import Key
 from sonde.sampling.sobol import sobol

@@ -1,4 +1,4 @@
-"""Randomness is keyed by (seed, trial number), so the same study gives the same suggestions on one core or many."""
+"""Random streams keyed by (seed, trial number): a study gives the same suggestions on one core or many."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 
 class Key(NamedTuple):
-    """The seed of a study and the number of the first trial to suggest."""
+    """The key of a random stream: the seed of a study and the number of the first trial to suggest."""
 
     seed: int
     number: int
 
     def at(self, offset: int) -> Key:
-        """Return the key of the trial ``offset`` places further on."""
+        """Return the key of the trial ``offset`` numbers later."""
         return Key(self.seed, self.number + offset)
 
     def rng(self, purpose: int = 0) -> np.random.Generator:
-        """Return a generator of this key's own; different purposes give independent streams."""
+        """Return the generator of this key; different purposes give independent streams."""
         return np.random.default_rng([self.seed, self.number, purpose])

@@ -1,4 +1,4 @@
-"""The Sobol sequence, scrambled, at any index without going through the earlier ones.
+"""The scrambled Sobol sequence, at any index without computing the earlier points.
 
 SciPy has one, but importing ``scipy.stats`` takes about a second, which would be most of the time to a first
 suggestion.
@@ -35,7 +35,7 @@ def sobol(start: int, count: int, dimension: int, *, seed: int | None = None) ->
     for bit in range(int(gray.max(initial=0)).bit_length()):
         chosen = (gray >> np.uint32(bit)) & np.uint32(1)
         words ^= chosen[:, None] * directions[None, :, bit]
-    half = 0.0 if seed is None else 0.5  # a scrambled point stands in the middle of its cell: never 0, never 1
+    half = 0.0 if seed is None else 0.5  # a scrambled point is in the middle of its cell: never 0, never 1
     points = np.asarray((words + half) / 2.0**BITS, dtype=np.float64)
     missing = dimension - points.shape[1]
     if missing:

@@ -1,9 +1,10 @@
-"""Models of a function seen at a few points: a covariance, its evidence, and the belief it leads to.
+"""Surrogate models: a posterior over the objective's values, from a few observations.
 
-``features`` turns points of the unit cube into points of a Euclidean space, ``covariance`` compares them, ``evidence``
-scores hyperparameters under ``priors``, ``fitting`` finds or samples them (``chain`` along a growing history), ``gp``
-is the belief that follows, ``outputs`` the scale of the values, ``feasibility`` what is believed to work at all.
+``port`` says what every posterior answers. ``features`` maps points of the unit cube to a Euclidean space, ``outputs``
+standardizes the values, ``priors`` holds the priors of the hyperparameters and ``refits`` the schedule of fits. Each
+family of models has a folder: ``exact`` (Gaussian process on values, feasibility), ``gradient`` (Gaussian process on
+values and gradients) and ``basis`` (Bayesian linear regression on the features of a network).
 
-Arrays in, arrays out. Derivatives are in closed form: every belief has a ``vjp`` that carries gradients in its moments
-back to gradients in its points.
+Arrays in, arrays out. Derivatives are in closed form: every posterior has a ``vjp`` (vector-Jacobian product) that
+turns gradients in its means and variances into gradients in its points.
 """

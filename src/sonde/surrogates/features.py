@@ -1,14 +1,16 @@
-"""Points of the unit cube as points of a Euclidean space, where distance means what it should.
+"""Features: the map from points of the unit cube to a Euclidean space in which kernels measure distance.
 
-A number is its unit, centred. A category with K choices is a corner of a simplex whose corners are at distance 1 from
-each other, so that squared distances count differing categories (Hamming). Of more than ``CORNERS`` choices the corners
-are random points of so many dimensions, at distance 1 up to a few percent: 10,000 columns would be lost time. An
-inactive parameter stands at ``IDLE`` in the cube, a constant, and does not matter among configurations without it.
+A numeric parameter becomes its unit-cube coordinate minus 1/2. A categorical parameter becomes a corner of a simplex
+whose corners are at distance 1 from each other (a scaled one-hot encoding), so squared distances count differing
+categories (Hamming distance). With more than ``CORNERS`` choices, the corners are random points in ``CORNERS``
+dimensions, at distance 1 up to a few percent: a column for each of 10,000 choices would cost too much. An inactive
+parameter has a constant coordinate in the cube, so it does not matter among configurations without it.
 
-A number may be warped first, by w(u) = 1 - (1 - u^a)^b (Snoek et al. 2014): what is steep near one end of a range, such
-as a rate on a linear scale, is then as smooth as elsewhere, which is what the covariance takes for granted.
+Input warping (Snoek et al. 2014): a numeric parameter may be warped first, by the Kumaraswamy distribution function
+w(u) = 1 - (1 - u^a)^b. An objective that is steep near one end of a range, such as a learning rate on a linear scale,
+becomes about equally smooth everywhere, as a stationary kernel assumes.
 
-Symbols: m points, d parameters, p feature columns.
+Symbols: n or m points, d parameters, p feature columns, units (n, d) points of the unit cube, u one coordinate.
 """
 
 from __future__ import annotations
@@ -23,14 +25,15 @@ Array = NDArray[np.float64]
 
 CENTRE = 0.5
 CORNERS = 256
-EDGE = 1e-6  # a warp is taken so far from the ends, where its slope may be infinite
+EDGE = 1e-6  # coordinates are clipped so far from 0 and 1, where the derivative of a warp may be infinite
 
 
 @dataclass(frozen=True)
 class Features:
-    """The map. ``choices[k]`` is the number of categories of parameter k, 0 where it is a number.
+    """The feature map. ``choices[k]`` is the number of choices of parameter k, 0 where it is numeric.
 
-    ``warp`` are log a of each parameter, then log b of each; those of categories are not used. Empty: no warp.
+    ``warp`` is log a of each parameter, then log b of each; entries of categorical parameters are not used. Empty: no
+    warp.
     """
 
     choices: tuple[int, ...]
@@ -43,34 +46,35 @@ class Features:
 
     @cached_property
     def ordered(self) -> NDArray[np.bool_]:
-        """Which feature columns are numbers, (p,)."""
+        """Which feature columns belong to numeric parameters, (p,)."""
         return np.array(self.choices)[self.groups] == 0
 
     def __call__(self, units: Array) -> Array:
         """Return features (..., p) of units (..., d)."""
         if self.warp:
-            units = np.where(self._numbers, self._warped(units)[0], units)
+            units = np.where(self._numeric, self._warped(units)[0], units)
         if not any(self.choices):
             return units - CENTRE
         columns = [_embed(units[..., k], count) for k, count in enumerate(self.choices)]
         return np.concatenate(columns, axis=-1)
 
     def vjp(self, gradients: Array, units: Array) -> Array:
-        """Return gradients (..., d) at ``units`` from gradients (..., p) in the features; 0 where there is no order."""
-        pulled = self._gather(gradients)
-        return pulled * self._warped(units)[1] if self.warp else pulled
+        """Return gradients (..., d) at ``units`` from gradients (..., p) in the features; 0 for categories."""
+        gathered = self._gather(gradients)
+        return gathered * self._warped(units)[1] if self.warp else gathered
 
     def warp_vjp(self, gradients: Array, units: Array) -> Array:
-        """Return gradients (2 d,) in the warp from gradients (n, p) in the features of units (n, d)."""
+        """Return gradients (2 d,) in ``warp`` from gradients (n, p) in the features of units (n, d)."""
         _, _, by_a, by_b = self._warped(units)
-        pulled = self._gather(gradients)
-        return np.concatenate([np.sum(pulled * by_a, axis=0), np.sum(pulled * by_b, axis=0)])
+        gathered = self._gather(gradients)
+        return np.concatenate([np.sum(gathered * by_a, axis=0), np.sum(gathered * by_b, axis=0)])
 
     @cached_property
-    def _numbers(self) -> NDArray[np.bool_]:
+    def _numeric(self) -> NDArray[np.bool_]:
         return np.array(self.choices) == 0
 
     def _gather(self, gradients: Array) -> Array:
+        """Return gradients (..., d) of the numeric parameters from gradients (..., p); 0 for categories."""
         if not any(self.choices):
             return gradients
         gathered = np.zeros((*gradients.shape[:-1], len(self.choices)))
@@ -78,22 +82,24 @@ class Features:
         return gathered
 
     def _warped(self, units: Array) -> tuple[Array, Array, Array, Array]:
-        """Return w(u) and its gradients in u, log a and log b."""
+        """Return w(u) and its derivatives in u, log a and log b."""
         a, b = np.exp(np.reshape(self.warp, (2, -1)))
-        inside = np.clip(units, EDGE, 1 - EDGE)
-        logs = np.log(inside)
-        power = np.exp(a * logs)
-        rest = np.log1p(-power)
-        left = np.exp(b * rest)  # (1 - u^a)^b
-        steep = a * b * power * np.exp((b - 1) * rest)
-        return 1 - left, steep / inside, steep * logs, -b * rest * left
+        u = np.clip(units, EDGE, 1 - EDGE)
+        logs = np.log(u)
+        power = np.exp(a * logs)  # u^a
+        log_rest = np.log1p(-power)  # log(1 - u^a)
+        survival = np.exp(b * log_rest)  # (1 - u^a)^b
+        slope = a * b * power * np.exp((b - 1) * log_rest)  # u dw / du
+        return 1 - survival, slope / u, slope * logs, -b * log_rest * survival
 
 
 def _width(count: int) -> int:
+    """Return the number of feature columns of a parameter with so many choices."""
     return min(count, CORNERS) if count > 2 else 1
 
 
 def _embed(units: Array, count: int) -> Array:
+    """Return the feature columns (..., width) of one parameter."""
     if count == 0:
         return units[..., None] - CENTRE
     index = np.minimum((units * count).astype(int), count - 1)
@@ -106,5 +112,5 @@ def _embed(units: Array, count: int) -> Array:
 
 @lru_cache(maxsize=8)
 def _signs(count: int) -> NDArray[np.int8]:
-    """Return a row of +1 and -1 for each choice, (count, CORNERS); two rows differ in about half of their places."""
+    """Return a random row of +1 and -1 for each choice, (count, CORNERS); two rows differ in about half of them."""
     return np.random.default_rng(count).choice(np.array([-1, 1], dtype=np.int8), size=(count, CORNERS))

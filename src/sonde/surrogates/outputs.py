@@ -1,10 +1,11 @@
-"""Values on a scale where a Gaussian process fits them: standardised, or their logarithm above the best.
+"""Output scale: the transform of observed values to the values that the surrogate is fitted to.
 
-A loss that ranges over decades is a cliff to a stationary process; log(y - min + kappa (median - min)) is a slope. Tame
-values are left as they are: which scale is right is a question of evidence, with the Jacobian of the scale counted in.
+Values are standardized, or their logarithm log(y - min + kappa (median - min)) is. A stationary process cannot fit a
+loss that ranges over decades; it can fit the logarithm. The marginal likelihood decides which transform to use, and
+includes the Jacobian of the transform.
 
-Values come in with lower better and go out with higher better, mean 0 and variance 1. Numbers as far apart as 1e300
-and 1e-300 are first divided by their range, so that no square overflows.
+Observed values are minimized; transformed values are maximized and have mean 0 and variance 1. Values are first divided
+by their range, so that numbers as far apart as 1e300 and 1e-300 do not overflow when squared.
 """
 
 from __future__ import annotations
@@ -18,83 +19,81 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 LARGEST = sys.float_info.max
-KAPPAS: tuple[float | None, ...] = (None, 0.01, 0.1, 1.0)  # None: as they are; else the logarithm with this offset
-
-
-ROOM = 0.1  # of the distance of the lowest value from the floor: a value with less is below the logarithm's reach
+KAPPAS: tuple[float | None, ...] = (None, 0.01, 0.1, 1.0)  # None: no logarithm; else the logarithm with this offset
+ROOM = 0.1  # a later value must be at least this share of the lowest value's distance above the floor
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How values of one history become the model's."""
+    """The transform of the values of one history to standardized values, higher is better."""
 
     centre: float
     range: float
-    floor: float | None  # the logarithm is of (y - centre) / range - floor; None: no logarithm
+    floor: float | None  # the logarithm of (y - centre) / range - floor is taken; None: no logarithm
     mean: float
     deviation: float
 
     @classmethod
     def of(cls, values: Array, kappa: float | None = None, *, least: float = 0.0) -> Scale:
-        """Return the scale that standardises ``values``, in the logarithm where there is a ``kappa``.
+        """Return the scale that standardizes ``values``, or their logarithm if ``kappa`` is given.
 
-        ``least`` is the least deviation, where values that are much alike are known to differ elsewhere.
+        ``least`` is a lower bound of the standard deviation, for a subset of values that are nearly equal.
         """
         centre = 2 * float(np.median(values / 2))
-        reach = float(
-            np.max(np.abs(values / 4 - centre / 4))
-        )  # in quarters: the difference of huge numbers is infinite
-        plain = cls(centre, 4 * min(reach, LARGEST / 4) or 1.0, None, 0.0, 1.0)
+        quarter = float(np.max(np.abs(values / 4 - centre / 4)))  # the full difference of huge numbers overflows
+        plain = cls(centre, 4 * min(quarter, LARGEST / 4) or 1.0, None, 0.0, 1.0)
         floor = None
-        units = plain._units(values)
+        scaled = plain._divided(values)
         if kappa is not None:
-            lowest = float(units.min())
-            gap = float(np.median(units)) - lowest or float(units.mean()) - lowest
+            lowest = float(scaled.min())
+            gap = float(np.median(scaled)) - lowest or float(scaled.mean()) - lowest
             floor = lowest - kappa * (gap or 1.0)
-            units = np.log(units - floor)
-        deviation = max(float(units.std()), min(least / plain.range, 1e9))
-        return cls(centre, plain.range, floor, float(units.mean()), deviation if deviation > 1e-100 else 1.0)
+            scaled = np.log(scaled - floor)
+        deviation = max(float(scaled.std()), min(least / plain.range, 1e9))
+        return cls(centre, plain.range, floor, float(scaled.mean()), deviation if deviation > 1e-100 else 1.0)
 
-    def _units(self, values: Array) -> Array:
+    def _divided(self, values: Array) -> Array:
+        """Return values minus the centre, divided by the range."""
         return (values / 4 - self.centre / 4) / (self.range / 4)
 
     def __call__(self, values: Array) -> Array:
-        """Return the model's values."""
-        units = self._units(values)
+        """Return the standardized values."""
+        scaled = self._divided(values)
         if self.floor is not None:
-            units = np.log(np.maximum(units - self.floor, 1e-300))
-        return -(units - self.mean) / self.deviation
+            scaled = np.log(np.maximum(scaled - self.floor, 1e-300))
+        return -(scaled - self.mean) / self.deviation
 
     def slope(self, values: Array) -> Array:
-        """Return d model's value / d value, as steep as a float can say."""
-        height = 1.0 if self.floor is None else np.maximum(self._units(values) - self.floor, 1e-300)
+        """Return the derivative of the standardized value in the value, limited to the range of floats."""
+        height = 1.0 if self.floor is None else np.maximum(self._divided(values) - self.floor, 1e-300)
         with np.errstate(over="ignore", divide="ignore"):
             return np.maximum(-1 / self.deviation / self.range / height * np.ones_like(values), -LARGEST)
 
     @property
-    def bend(self) -> float:
-        """d^2 model's value / d value^2 in units of the squared slope: a constant, as the logarithm's is -1."""
+    def curvature(self) -> float:
+        """The second derivative divided by the squared first one: a constant, because that of the logarithm is -1."""
         return 0.0 if self.floor is None else self.deviation
 
     def noise(self, values: Array, deviations: Array) -> Array:
-        """Return variances on the model's scale of told standard deviations (0 where NaN), to first order."""
-        told = np.minimum(np.nan_to_num(deviations), 1e3 * self.range) / self.range
+        """Return noise variances of standardized values from standard deviations of values (NaN: 0), to first order."""
+        given = np.minimum(np.nan_to_num(deviations), 1e3 * self.range) / self.range
         if self.floor is not None:
-            told = np.minimum(told / np.maximum(self._units(values) - self.floor, 1e-300), 1e150)
-        return np.minimum(told / self.deviation, 1e3) ** 2
+            given = np.minimum(given / np.maximum(self._divided(values) - self.floor, 1e-300), 1e150)
+        return np.minimum(given / self.deviation, 1e3) ** 2
 
     def log_jacobian(self, values: Array) -> float:
-        """Return the sum of log |d model's value / d value|, up to what all scales of these values share."""
-        slope = -len(values) * np.log(self.deviation)
+        """Return the sum of the logarithms of |slope|, up to a constant that all scales of these values share."""
+        total = -len(values) * np.log(self.deviation)
         if self.floor is not None:
-            slope -= np.sum(np.log(self._units(values) - self.floor))
-        return float(slope)
+            total -= np.sum(np.log(self._divided(values) - self.floor))
+        return float(total)
 
     def restore(self, mean: Array, variance: Array) -> tuple[Array, Array]:
-        """Return means and standard deviations of the values themselves.
+        """Return predicted means and standard deviations of values from those of standardized values.
 
-        Under the logarithm the moments are those of a lognormal, which a wide belief sends to infinity; the median and
-        half of the central 68% are returned instead, which are the same as the moments where the belief is normal.
+        Under the logarithm a prediction is lognormal, and its moments are huge where the posterior is wide. So the
+        median and half the width of the central 68% interval are returned; for a normal prediction these are the mean
+        and the standard deviation.
         """
         centre, deviation = self.mean - self.deviation * mean, self.deviation * np.sqrt(variance)
         if self.floor is not None:
@@ -106,14 +105,14 @@ class Scale:
 
 
 def steady_scale(values: Array, first: int, kappa: float | None) -> Scale:
-    """Return the scale of the first values, or of more, where later ones lie below what its logarithm reaches.
+    """Return the scale of the first values, or of more if a later value is too close to the floor of the logarithm.
 
-    It changes with few of the later values, so what was summed on it can be kept.
+    Few of the later values change it, so sums of transformed values can be reused.
     """
     scale = Scale.of(values[:first], kappa)
     while scale.floor is not None:
-        room = ROOM * float(np.min(scale._units(values[:first]) - scale.floor))
-        below = np.flatnonzero(scale._units(values) - scale.floor < room)
+        room = ROOM * float(np.min(scale._divided(values[:first]) - scale.floor))
+        below = np.flatnonzero(scale._divided(values) - scale.floor < room)
         if not len(below):
             break
         first = int(below[0]) + 1

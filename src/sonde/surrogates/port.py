@@ -1,8 +1,10 @@
-"""What a belief about function values answers, whatever model it comes from.
+"""The interface of a posterior over function values, whatever model it comes from.
 
-Each answer has a ``vjp`` that carries gradients in the belief back to gradients in the points: the last factor of eq. (3) of
-Wilson et al. (2017). Higher values are better. Symbols: p features, S sets of values on the same points (fantasies; 1
-where there are none).
+Marginal and joint predictions have a ``vjp`` (vector-Jacobian product) that turns gradients in their moments into
+gradients in their points: the last factor of eq. (3) of Wilson et al. (2017). Higher values are better.
+
+Symbols: x features (m, p) of m points, B batches of q points, s sets of values at the same points (fantasies; 1 where
+there are none).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 class Marginals(NamedTuple):
-    """Means (m, S) and variances (m,) at m points; ``vjp(d mean, d variance)`` gives gradients (m, p)."""
+    """Posterior means (m, s) and variances (m,) at m points; ``vjp(d mean, d variance)`` gives gradients (m, p)."""
 
     mean: Array
     variance: Array
@@ -25,7 +27,7 @@ class Marginals(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """Means (B, q) and covariances (B, q, q) of B pools; ``vjp(d mean, d covariance)`` gives gradients (B, q, p)."""
+    """Posterior means (B, q) and covariances (B, q, q) of B batches; ``vjp(d mean, d covariance)`` gives (B, q, p)."""
 
     mean: Array
     covariance: Array
@@ -33,9 +35,10 @@ class Joint(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """Means (m,), variances (m,) and, where they are asked for, covariances of fixed points by their indexes.
+    """Posterior means (m,) and variances (m,) at a pool of m candidates that stays the same.
 
-    ``draw(rng, count)`` returns functions that may be the one, at all points, (m, count).
+    ``covariance(rows, columns)`` returns posterior covariances by the candidates' indices, computed on demand.
+    ``draw(rng, count)`` returns samples of the function at all candidates, (m, count).
     """
 
     mean: Array
@@ -45,25 +48,25 @@ class Pool(NamedTuple):
 
 
 class Posterior(Protocol):
-    """A belief about function values."""
+    """A posterior over function values."""
 
     @property
     def noise(self) -> float:
-        """The variance of a value around the function."""
+        """The noise variance: that of an observed value around the function."""
         ...
 
     def marginals(self, x: Array) -> Marginals:
-        """Return the belief at each of x (m, p) by itself."""
+        """Return the posterior at each of x (m, p) by itself."""
         ...
 
-    def joint(self, pools: Array) -> Joint:
-        """Return the belief at B pools (B, q, p) of points."""
+    def joint(self, batches: Array) -> Joint:
+        """Return the joint posterior of each of B batches (B, q, p) of points."""
         ...
 
     def pool(self, x: Array) -> Pool:
-        """Return the belief at x (m, p) without gradients, for a choice among them."""
+        """Return the posterior at candidates x (m, p), without gradients."""
         ...
 
     def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> Posterior:
-        """Return the belief after further values y (m, S) at x (m, p), with ``noise`` besides its own."""
+        """Return the posterior after further values y (m, s) at x (m, p), with ``noise`` added to its own."""
         ...

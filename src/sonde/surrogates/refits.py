@@ -1,18 +1,18 @@
-"""When models are refitted: at checkpoints of a growing history, which depend on its length alone.
+"""The refit schedule: models are refitted at checkpoints, which depend on the number of observations alone.
 
-Checkpoints are 8, 10, 12, 14, 16, 20, ... results: each octave, from one power of two to the next, is divided into four
-parts, beyond 256 into eight. So a process that opens a study fits what the process that ran it has fitted, and a
-long-running one pays for a full fit only when the history has grown by a quarter (by an eighth, beyond 256).
+Checkpoints are 8, 10, 12, 14, 16, 20, ... observations: each octave, from one power of two to the next, is divided into
+four parts, beyond 256 into eight. So a process that opens a study makes the same fits as the process that ran it, and a
+long-running process pays for a full fit only when the history has grown by a quarter (by an eighth, beyond 256).
 """
 
 from __future__ import annotations
 
-FIRST = 8
-FOLLOWED = 256  # up to here the hyperparameters follow every value
+FIRST = 8  # the first checkpoint
+FOLLOWED = 256  # up to so many observations, hyperparameters are also refined between checkpoints
 
 
 def checkpoint(count: int) -> int:
-    """Return the last checkpoint up to ``count`` values; 0 before the first."""
+    """Return the last checkpoint at or before ``count`` observations; 0 before the first."""
     if count < FIRST:
         return 0
     before, parts = octave(count), divisions(count)
@@ -25,5 +25,5 @@ def octave(count: int) -> int:
 
 
 def divisions(count: int) -> int:
-    """Return into how many parts checkpoints divide the way from one power of two to the next."""
+    """Return into how many parts checkpoints divide the octave of ``count``."""
     return 4 if count < FOLLOWED else 8

@@ -16,7 +16,7 @@ from sonde.surrogates.basis.adaptive import AdaptiveBasis, Recipe
 from sonde.surrogates.basis.classifier import LINKS, Blocks, FailureClassifier, Laplace, Link, laplace_approximation
 from sonde.surrogates.basis.networks import Network
 from sonde.surrogates.basis.posterior import LinearPosterior
-from sonde.surrogates.exact.feasibility import Passing
+from sonde.surrogates.exact.feasibility import PassProbability
 
 Array = NDArray[np.float64]
 
@@ -140,9 +140,9 @@ def test_the_noiseless_link_is_the_expectation_of_a_step(size: float, spread: fl
 # networks
 
 
-def passing(learned: tuple[LinearPosterior, Link]) -> Passing:
+def passing(learned: tuple[LinearPosterior, Link]) -> PassProbability:
     posterior, link = learned
-    return Passing(posterior, NUMBERS, link.slope, link.offset, link.extra)
+    return PassProbability(posterior, NUMBERS, link.slope, link.offset, link.extra)
 
 
 def classifier_of(link: str = "noisy") -> FailureClassifier:
@@ -150,7 +150,7 @@ def classifier_of(link: str = "noisy") -> FailureClassifier:
 
 
 @cache
-def disc(link: str = "noisy") -> Passing:
+def disc(link: str = "noisy") -> PassProbability:
     """Trials succeed in a disc; networks were trained on the first 32 labels."""
     labels = np.where(np.sum((UNITS - 0.5) ** 2, axis=1) < 0.1, 1.0, -1.0)
     return passing(classifier_of(link).learn(NUMBERS(UNITS), labels, 32))

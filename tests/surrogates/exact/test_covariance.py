@@ -17,7 +17,7 @@ from sonde.surrogates.features import Features
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_it_is_the_formula(features: Features, quadratic: bool) -> None:
+def test_values_are_those_of_the_formula(features: Features, quadratic: bool) -> None:
     covariance = covariance_of(features, quadratic)
     x, y = features(units_of(features, 6)), features(units_of(features, 5, seed=1))
     np.testing.assert_allclose(covariance.cross(x, y).values, plain_covariance(covariance, x, y), rtol=1e-12)
@@ -25,7 +25,7 @@ def test_it_is_the_formula(features: Features, quadratic: bool) -> None:
 
 @pytest.mark.jax
 @pytest.mark.parametrize("quadratic", [False, True])
-def test_it_is_the_sum_of_kernels(quadratic: bool) -> None:
+def test_values_are_those_of_sonde_kernels(quadratic: bool) -> None:
     from sonde.kernels import ARD, Constant, Gram, Matern52, Polynomial
 
     covariance = covariance_of(MIXED, quadratic)
@@ -34,31 +34,31 @@ def test_it_is_the_sum_of_kernels(quadratic: bool) -> None:
     width = x.shape[1]
     kernel = covariance.scale * ARD(Matern52(), 1 / covariance.roots) + Constant(1.0)
     if quadratic:
-        kernel = kernel + covariance.bend * ARD(Polynomial(2), np.full(width, np.sqrt(0.25 * width)))
+        kernel = kernel + covariance.trend_variance * ARD(Polynomial(2), np.full(width, np.sqrt(0.25 * width)))
     np.testing.assert_allclose(covariance.cross(x, y).values, Gram(kernel, x, y).as_matrix(), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_its_pull_is_its_derivative(features: Features, quadratic: bool) -> None:
+def test_vjp_is_the_derivative(features: Features, quadratic: bool) -> None:
     covariance = covariance_of(features, quadratic)
     x, y = features(units_of(features, (2, 4))), features(units_of(features, (2, 5), seed=1))
-    x[0, 0] = y[0, 2]  # the distance is zero: its square root has no derivative, the covariance has
+    x[0, 0] = y[0, 2]  # at distance zero r has no derivative, but the kernel has
     weights = np.random.default_rng(0).normal(size=(2, 4, 5))
     expected = numeric_gradient(lambda at: float(np.sum(weights * covariance.cross(at, y).values)), x)
     np.testing.assert_allclose(covariance.cross(x, y).vjp(weights), expected, atol=2e-8)
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_the_diagonal_and_its_slope(features: Features, quadratic: bool) -> None:
+def test_the_diagonal_and_its_gradient(features: Features, quadratic: bool) -> None:
     covariance = covariance_of(features, quadratic)
     x = features(units_of(features, 6))
-    values, slope = covariance.diagonal(x)
+    values, gradient = covariance.diagonal(x)
     np.testing.assert_allclose(values, np.diagonal(covariance.cross(x, x).values), rtol=1e-14)
     expected = numeric_gradient(lambda at: float(np.sum(covariance.diagonal(at)[0])), x)
-    np.testing.assert_allclose(np.zeros_like(x) if slope is None else slope, expected, atol=1e-8)
+    np.testing.assert_allclose(np.zeros_like(x) if gradient is None else gradient, expected, atol=1e-8)
 
 
-def test_batches_are_pairs_of_matrices() -> None:
+def test_batched_matrices_equal_single_ones() -> None:
     covariance = covariance_of(NUMBERS, True)
     x, y = NUMBERS(units_of(NUMBERS, (3, 4))), NUMBERS(units_of(NUMBERS, (3, 2), seed=1))
     whole = covariance.cross(x, y)
@@ -68,8 +68,8 @@ def test_batches_are_pairs_of_matrices() -> None:
         np.testing.assert_allclose(whole.vjp(whole.values)[b], alone.vjp(alone.values), rtol=1e-12, atol=1e-14)
 
 
-def test_the_shortest_lengthscales_leave_the_diagonal_in_place() -> None:
-    """Squared distances are differences of large numbers there: |x|^2 / l^2 is 10^4 and more."""
+def test_the_shortest_length_scales_leave_the_diagonal_accurate() -> None:
+    """Squared distances are then differences of large numbers: |x|^2 / l^2 is 10^4 and more."""
     covariance = covariance_of(Features((0,) * 20))
     covariance.theta[:20] = np.log(5e-3)
     x = units_of(Features((0,) * 20), 10) - 0.5

@@ -8,18 +8,18 @@ from scipy.special import ndtr
 from tests.space.spaces import examples
 from tests.surrogates.models import MIXED, NUMBERS, numeric_gradient, posterior_of, units_of
 
-from sonde.surrogates.exact.feasibility import Feasibility, Passing, combine, learn_constraint, learn_success
+from sonde.surrogates.exact.feasibility import Feasibility, PassProbability, combine, learn_constraint, learn_success
 from sonde.surrogates.features import Features
 
 UNITS = units_of(NUMBERS, 30)
 NEW = units_of(NUMBERS, 8, seed=1)
 
 
-def half_space() -> Passing:
+def half_space() -> PassProbability:
     return learn_success(NUMBERS, UNITS, UNITS[:, 0] < 0.5)
 
 
-def measured() -> Passing:
+def measured() -> PassProbability:
     return learn_constraint(NUMBERS, UNITS, 3 * (UNITS[:, 1] - 0.6) * np.exp(2 * UNITS[:, 0]))
 
 
@@ -33,7 +33,7 @@ def test_probabilities_and_their_gradients(learned) -> None:  # type: ignore[no-
     np.testing.assert_allclose(gradients, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_mixed_spaces_have_gradients_in_their_numbers() -> None:
+def test_gradients_in_mixed_spaces() -> None:
     units = units_of(MIXED, 25)
     passing = learn_success(MIXED, units, (units[:, 0] < 0.6) | (units[:, 1] > 0.5))
     new = units_of(MIXED, 5, seed=1)
@@ -51,7 +51,7 @@ def test_an_easy_half_space_is_separated() -> None:
     assert 0 < outside < 0.1
 
 
-def test_probabilities_are_in_proportion_where_failures_are_random() -> None:
+def test_probabilities_are_calibrated_where_failures_are_random() -> None:
     rng = np.random.default_rng(0)
     units = rng.random((80, 2))
     passing = learn_success(NUMBERS, units, rng.random(80) < 0.7)
@@ -60,7 +60,7 @@ def test_probabilities_are_in_proportion_where_failures_are_random() -> None:
 
 @pytest.mark.parametrize("works", [np.ones(12, bool), np.zeros(12, bool), np.arange(12) != 5],
                          ids=["all", "none", "all but one"])  # fmt: skip
-def test_one_sided_labels_do_not_make_it_certain(works: np.ndarray) -> None:
+def test_labels_of_one_class_do_not_make_it_certain(works: np.ndarray) -> None:
     passing = learn_success(NUMBERS, UNITS[:12], works)
     logs, gradients = passing(NEW)
     assert np.all((np.exp(logs) > 0) & (np.exp(logs) < 1))
@@ -75,7 +75,7 @@ def test_a_single_failure_is_avoided() -> None:
     assert good > bad
 
 
-def test_a_measured_constraint_is_believed_where_it_was_measured() -> None:
+def test_a_measured_constraint_is_predicted_where_it_was_measured() -> None:
     levels = UNITS[:, 1] - 0.6
     passing = learn_constraint(NUMBERS, UNITS, levels)
     np.testing.assert_array_equal(passing(UNITS)[0] > np.log(0.5), levels < 0)
@@ -85,9 +85,10 @@ def test_a_measured_constraint_is_believed_where_it_was_measured() -> None:
 
 def test_a_measured_constraint_is_the_probability_of_the_posterior() -> None:
     passing = measured()
-    belief = passing.posterior.marginals(NUMBERS(NEW))
-    level = passing.offset - belief.mean[:, 0]  # minus the level, in standard deviations of the levels
-    np.testing.assert_allclose(np.exp(passing(NEW)[0]), ndtr(level / np.sqrt(belief.variance)), rtol=1e-6, atol=1e-12)
+    predicted = passing.posterior.marginals(NUMBERS(NEW))
+    level = passing.offset - predicted.mean[:, 0]  # minus the predicted level, in standard deviations of the levels
+    expected = ndtr(level / np.sqrt(predicted.variance))
+    np.testing.assert_allclose(np.exp(passing(NEW)[0]), expected, rtol=1e-6, atol=1e-12)
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-6, 1e6, 1e300])
@@ -116,7 +117,7 @@ def test_the_largest_levels_stay_finite() -> None:
 
 @examples(25)
 @given(levels=st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=8))
-def test_any_levels_leave_it_finite(levels: list[float]) -> None:
+def test_any_levels_give_finite_probabilities(levels: list[float]) -> None:
     logs, gradients = learn_constraint(NUMBERS, UNITS[: len(levels)], np.array(levels))(NEW)
     assert np.all(np.isfinite(logs))
     assert np.all(logs <= 0)
@@ -125,27 +126,27 @@ def test_any_levels_leave_it_finite(levels: list[float]) -> None:
 
 @examples(50)
 @given(offset=st.floats(-1e8, 1e8), extra=st.sampled_from([1.0, 1e-12]))
-def test_hopeless_points_have_finite_slopes(offset: float, extra: float) -> None:
-    logs, gradients = Passing(posterior_of(NUMBERS), NUMBERS, -1.0, offset, extra)(NEW)
+def test_infeasible_points_have_finite_gradients(offset: float, extra: float) -> None:
+    logs, gradients = PassProbability(posterior_of(NUMBERS), NUMBERS, -1.0, offset, extra)(NEW)
     assert np.all(np.isfinite(logs))
     assert np.all(np.isfinite(gradients))
 
 
 @pytest.mark.parametrize("offset", [-1e2, -1e4, -1e6, -1e7])
-def test_hopeless_points_have_slopes_to_some_digits(offset: float) -> None:
-    """There log P is -z^2 / 2 but for its logarithm, and its slope -z."""
+def test_infeasible_points_have_accurate_gradients(offset: float) -> None:
+    """For z far below 0, log P is about -z^2 / 2 and its derivative -z."""
     posterior = posterior_of(NUMBERS)
-    passing = Passing(posterior, NUMBERS, 1.0, offset, 1.0)
-    belief = posterior.marginals(NUMBERS(NEW))
-    width = np.sqrt(1 + belief.variance)
-    z = (belief.mean[:, 0] + offset) / width
-    expected = NUMBERS.vjp(belief.vjp(-(z / width)[:, None], 0.5 * z * z / width**2), NEW)
+    passing = PassProbability(posterior, NUMBERS, 1.0, offset, 1.0)
+    predicted = posterior.marginals(NUMBERS(NEW))
+    width = np.sqrt(1 + predicted.variance)
+    z = (predicted.mean[:, 0] + offset) / width
+    expected = NUMBERS.vjp(predicted.vjp(-(z / width)[:, None], 0.5 * z * z / width**2), NEW)
     np.testing.assert_allclose(
         passing(NEW)[1], expected, rtol=max(2 / offset**2, 1e-4), atol=1e-4 * abs(expected).max()
     )
 
 
-def test_conditions_are_independent() -> None:
+def test_conditions_are_multiplied_as_independent() -> None:
     one, two = half_space(), measured()
     both = combine([one, two])
     assert isinstance(both, Feasibility)
@@ -154,21 +155,20 @@ def test_conditions_are_independent() -> None:
     assert combine([]) is None
 
 
-def test_features_of_its_own_are_used() -> None:
-    """A category that always fails is found."""
+def test_a_category_that_always_fails_is_found() -> None:
     features = Features((0, 3))
     units = units_of(features, 30)
     passing = learn_success(features, units, features(units)[:, 2] == 0)
-    chances = np.exp(passing(np.array([[0.5, 1 / 6], [0.5, 0.5], [0.5, 5 / 6]]))[0])
-    assert chances[1] < 0.2
-    assert chances[[0, 2]].min() > 0.8
+    probabilities = np.exp(passing(np.array([[0.5, 1 / 6], [0.5, 0.5], [0.5, 5 / 6]]))[0])
+    assert probabilities[1] < 0.2
+    assert probabilities[[0, 2]].min() > 0.8
 
 
-def test_a_few_failures_among_many_results_are_not_overlooked() -> None:
-    """Hyperparameters are fitted to some of the rows only, but never without the rarer ones."""
+def test_a_few_failures_among_many_results_are_found() -> None:
+    """Hyperparameters are fitted to a subset of the results that includes the rarer class."""
     units = units_of(NUMBERS, 600)
     works = units[:, 0] < 0.98
     assert 5 < np.sum(~works) < 30
     edge, middle = np.array([[0.995, 0.5, 0.5], [0.3, 0.5, 0.5]])[:, : units.shape[1]]
-    chances = np.exp(learn_success(NUMBERS, units, works)(np.array([edge, middle]))[0])
-    assert chances[0] < 0.5 < 0.95 < chances[1]
+    probabilities = np.exp(learn_success(NUMBERS, units, works)(np.array([edge, middle]))[0])
+    assert probabilities[0] < 0.5 < 0.95 < probabilities[1]

@@ -14,7 +14,7 @@ Array = np.ndarray
 
 
 def drawn(features: Features, theta: list[float], count: int, *, seed: int = 0) -> tuple[Array, Array]:
-    """Features (n, p) and values (n,) of a function drawn from the model."""
+    """Features (n, p) and values (n,) of a function drawn from the prior."""
     covariance = Covariance(features.groups, np.log(theta))
     x = features(units_of(features, count, seed))
     matrix = plain_covariance(covariance, x, x) + covariance.noise * np.eye(count)
@@ -28,7 +28,7 @@ def smooth(features: Features, count: int) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize("quadratic", [False, True])
-def test_the_prior(quadratic: bool) -> None:
+def test_prior_density_gradient_and_bounds(quadratic: bool) -> None:
     prior = default_prior(3, quadratic=quadratic)
     theta = prior.location + np.linspace(-1, 1, len(prior.location))
     expected = numeric_gradient(lambda at: prior.log_density(at)[0], theta)
@@ -41,14 +41,14 @@ def test_the_prior(quadratic: bool) -> None:
     np.testing.assert_array_equal(prior.clip(theta), theta)
 
 
-def test_lengthscales_are_expected_to_grow_with_the_root_of_the_dimension() -> None:
+def test_prior_length_scales_grow_with_the_root_of_the_dimension() -> None:
     few, many = default_prior(2), default_prior(200)
     np.testing.assert_allclose(many.location[:200] - few.location[0], np.log(10))
     np.testing.assert_array_equal(many.location[200:], few.location[2:])
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_the_fit_is_a_maximum(features: Features, quadratic: bool) -> None:
+def test_the_fit_is_a_local_maximum(features: Features, quadratic: bool) -> None:
     (x, y), noise = smooth(features, 20), np.zeros(20)
     prior = default_prior(len(features.choices), quadratic=quadratic)
     begin = first_guess(features.groups, quadratic=quadratic)
@@ -58,21 +58,22 @@ def test_the_fit_is_a_maximum(features: Features, quadratic: bool) -> None:
     assert value > log_posterior(Covariance(features.groups, begin, quadratic), prior, x, y, noise)[0]
     assert np.all((covariance.theta >= prior.low) & (covariance.theta <= prior.high))
     outward = ((covariance.theta <= prior.low) & (gradient < 0)) | ((covariance.theta >= prior.high) & (gradient > 0))
-    # nowhere does a step of a tenth, in the logarithm, promise a gain that matters
+    # a step of 0.1 in any coordinate of theta would gain less than 0.01
     assert np.max(np.abs(np.where(outward, 0.0, gradient))) < 0.1
 
 
-def test_it_starts_where_it_is_told_and_keeps_what_it_cannot_improve() -> None:
+def test_a_fit_from_its_own_result_stays_there() -> None:
     (x, y), noise = smooth(NUMBERS, 20), np.zeros(20)
     covariance, score = fit(NUMBERS.groups, x, y, noise)
     again, same = fit(NUMBERS.groups, x, y, noise, start=covariance.theta)
     assert same >= score
     np.testing.assert_allclose(again.theta, covariance.theta, atol=0.1)
-    away, _ = fit(NUMBERS.groups, x, y, noise, start=np.array([-99.0, 99.0, 99.0, 99.0]), iterations=1)  # into the box
+    # a start outside the box is clipped
+    away, _ = fit(NUMBERS.groups, x, y, noise, start=np.array([-99.0, 99.0, 99.0, 99.0]), iterations=1)
     assert np.all(np.isfinite(away.theta))
 
 
-def test_it_finds_the_lengthscales_a_function_was_drawn_with() -> None:
+def test_it_finds_the_length_scales_a_function_was_drawn_with() -> None:
     found = []
     for seed in range(3):
         x, y = drawn(NUMBERS, [0.15, 0.6, 1.0, 1e-4], 60, seed=seed)
@@ -91,13 +92,13 @@ def test_it_finds_the_noise(noise: float) -> None:
         assert found == pytest.approx(noise, rel=0.5)
 
 
-def test_noise_that_was_told_is_not_found_again() -> None:
+def test_given_noise_is_not_inferred_again() -> None:
     x, y = drawn(NUMBERS, [0.3, 0.6, 1.0, 0.03], 80)
-    told = fit(NUMBERS.groups, x, y, np.full(80, 0.03))[0].noise
-    assert told < 0.01
+    inferred = fit(NUMBERS.groups, x, y, np.full(80, 0.03))[0].noise
+    assert inferred < 0.01
 
 
-def test_a_number_without_effect_gets_a_long_lengthscale() -> None:
+def test_an_irrelevant_parameter_gets_a_long_length_scale() -> None:
     features = Features((0, 0, 0))
     x = features(units_of(features, 40))
     y = np.sin(6 * x[:, 1])
@@ -108,7 +109,7 @@ def test_a_number_without_effect_gets_a_long_lengthscale() -> None:
 @pytest.mark.parametrize(
     "y", [np.zeros(12), np.eye(12)[0] * 1e3, np.where(np.arange(12) % 2, 1.0, -1.0)], ids=["flat", "spike", "signs"]
 )
-def test_odd_values_have_a_fit(y: Array) -> None:
+def test_degenerate_values_have_a_fit(y: Array) -> None:
     x, _, _ = data_of(NUMBERS, 12)
     x[6:] = x[:6]  # every point twice, with another value
     covariance, score = fit(NUMBERS.groups, x, y, np.zeros(12))
@@ -131,12 +132,12 @@ def test_draws_of_hyperparameters_lie_in_the_box_and_around_the_fit(quadratic: b
         log_likelihood(Covariance(covariance.groups, theta, quadratic), x, y, noise) + prior.log_density(theta)[0]
         for theta in thetas
     ]
-    # a D-dimensional normal lies D / 2 below its peak on average
+    # the log density of a D-dimensional normal is D / 2 below its maximum on average
     assert 0.5 < score - np.mean(scores) < 6
 
 
-def test_draws_without_data_are_draws_of_the_prior() -> None:
-    """Of one value, all lengthscales say the same."""
+def test_draws_with_one_observation_are_draws_from_the_prior() -> None:
+    """The likelihood of one value does not depend on the length scales."""
     groups = np.arange(1)
     covariance = Covariance(groups, first_guess(groups))
     thetas = sample(covariance, np.zeros((1, 1)), np.zeros(1), np.zeros(1), count=400, rng=np.random.default_rng(0))

@@ -24,9 +24,9 @@ from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.exact.marginal_likelihood import log_likelihood
 from sonde.surrogates.features import Features
 
-# A problem that GPyTorch 1.15.2 solved, and its answers: see ``freeze_gpytorch``.
+# Reference numbers by GPyTorch 1.15.2: see ``freeze_gpytorch``.
 LENGTHSCALES = (0.4, 0.9)
-SCALE, NOISE, BEND = 1.3, 0.01, 0.2
+SCALE, NOISE, TREND = 1.3, 0.01, 0.2
 X = np.array([[-0.4, -0.1], [-0.15, 0.35], [0.05, -0.45], [0.2, 0.1], [0.45, 0.4]])
 Y = np.array([-1.2, 0.3, 0.9, 1.1, -0.6])
 NEW = np.array([[0.0, 0.0], [0.21, 0.1], [-0.5, 0.5]])
@@ -53,8 +53,8 @@ FROZEN = {
 
 
 @pytest.mark.parametrize("quadratic", [False, True])
-def test_it_is_gpytorchs(quadratic: bool) -> None:
-    theta = np.log([*LENGTHSCALES, SCALE, NOISE, *[BEND] * quadratic])
+def test_posterior_and_evidence_are_those_of_gpytorch(quadratic: bool) -> None:
+    theta = np.log([*LENGTHSCALES, SCALE, NOISE, *[TREND] * quadratic])
     covariance = Covariance(NUMBERS.groups, theta, quadratic)
     evidence, means, covariances = FROZEN[quadratic]
     posterior = ExactPosterior.of(covariance, X, Y)
@@ -67,26 +67,26 @@ def test_it_is_gpytorchs(quadratic: bool) -> None:
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_without_noise_it_goes_through_the_values(features: Features, quadratic: bool) -> None:
+def test_without_noise_it_interpolates(features: Features, quadratic: bool) -> None:
     x, y, _ = data_of(features, 7)
-    belief = ExactPosterior.of(covariance_of(features, quadratic, noise=1e-10), x, y).marginals(x)
-    np.testing.assert_allclose(belief.mean[:, 0], y, atol=1e-6)
-    assert np.all(belief.variance > 0)
-    assert np.all(belief.variance < 1e-9)
+    predicted = ExactPosterior.of(covariance_of(features, quadratic, noise=1e-10), x, y).marginals(x)
+    np.testing.assert_allclose(predicted.mean[:, 0], y, atol=1e-6)
+    assert np.all(predicted.variance > 0)
+    assert np.all(predicted.variance < 1e-9)
 
 
-def test_far_away_it_is_the_prior_but_for_the_mean() -> None:
+def test_far_from_the_data_it_is_the_prior_with_an_inferred_mean() -> None:
     x, y, _ = data_of(NUMBERS, 30)
     covariance = covariance_of(NUMBERS, noise=1e-4)
-    belief = ExactPosterior.of(covariance, x, y).marginals(np.array([[1e3, 1e3]]))
-    assert covariance.scale < belief.variance[0] < covariance.scale + 1.0  # the constant is known a little
+    predicted = ExactPosterior.of(covariance, x, y).marginals(np.array([[1e3, 1e3]]))
+    assert covariance.scale < predicted.variance[0] < covariance.scale + 1.0  # the mean is not certain
 
 
 @examples(25)
 @given(
     model=st.sampled_from(MODELS), sizes=st.lists(st.integers(1, 4), min_size=2, max_size=4), seed=st.integers(0, 99)
 )
-def test_step_by_step_is_all_at_once(model: tuple[Features, bool], sizes: list[int], seed: int) -> None:
+def test_step_by_step_equals_all_at_once(model: tuple[Features, bool], sizes: list[int], seed: int) -> None:
     features, quadratic = model
     x, y, noise = data_of(features, sum(sizes), seed)
     covariance = covariance_of(features, quadratic, seed=seed)
@@ -106,7 +106,7 @@ def assert_same(one: ExactPosterior, other: ExactPosterior, features: Features) 
         np.testing.assert_allclose(got, expected, rtol=1e-8, atol=1e-9)
 
 
-def test_conditioning_on_a_point_twice_does_no_harm() -> None:
+def test_conditioning_on_a_point_twice_stays_finite() -> None:
     posterior = posterior_of(NUMBERS, noise=1e-10)
     value = np.array([[0.3]])
     again = posterior.condition(posterior.x[:1], value).condition(posterior.x[:1], value)
@@ -114,7 +114,7 @@ def test_conditioning_on_a_point_twice_does_no_harm() -> None:
     assert np.all(np.isfinite(again.marginals(NUMBERS(units_of(NUMBERS, 4, seed=1))).mean))
 
 
-def test_columns_are_posteriors_of_their_own() -> None:
+def test_columns_of_values_equal_separate_posteriors() -> None:
     x, _, noise = data_of(MIXED, 6)
     columns = np.random.default_rng(0).normal(size=(6, 3))
     covariance, new = covariance_of(MIXED, True), MIXED(units_of(MIXED, 4, seed=1))
@@ -127,8 +127,8 @@ def test_columns_are_posteriors_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("columns", [1, 4], ids=["first fantasies", "more fantasies"])
-def test_fantasies_are_posteriors_of_their_own(columns: int) -> None:
-    """One column of values is shared by all fantasies; several are continued each by its own."""
+def test_fantasies_equal_separate_posteriors(columns: int) -> None:
+    """One column of values is shared by all fantasies; of several columns, each continues its own."""
     posterior = posterior_of(MIXED, columns=columns)
     point, outcomes = MIXED(units_of(MIXED, 2, seed=1)), np.random.default_rng(1).normal(size=(2, 4))
     new = MIXED(units_of(MIXED, 3, seed=2))
@@ -141,66 +141,66 @@ def test_fantasies_are_posteriors_of_their_own(columns: int) -> None:
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_leaving_one_out_is_leaving_one_out(features: Features, quadratic: bool) -> None:
+def test_leave_one_out_equals_refitting_without_each_value(features: Features, quadratic: bool) -> None:
     x, y, noise = data_of(features, 7)
     covariance = covariance_of(features, quadratic)
     means, variances = ExactPosterior.of(covariance, x, y, noise).leave_one_out(y)
     for i in range(7):
         others = np.arange(7) != i
-        belief = ExactPosterior.of(covariance, x[others], y[others], noise[others]).marginals(x[i : i + 1])
-        assert means[i] == pytest.approx(belief.mean[0, 0], rel=1e-9)
-        assert variances[i] == pytest.approx(belief.variance[0] + covariance.noise + noise[i], rel=1e-9)
+        predicted = ExactPosterior.of(covariance, x[others], y[others], noise[others]).marginals(x[i : i + 1])
+        assert means[i] == pytest.approx(predicted.mean[0, 0], rel=1e-9)
+        assert variances[i] == pytest.approx(predicted.variance[0] + covariance.noise + noise[i], rel=1e-9)
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_joint_beliefs_have_the_marginals_on_their_diagonal(features: Features, quadratic: bool) -> None:
+def test_joint_posteriors_have_the_marginals_on_their_diagonal(features: Features, quadratic: bool) -> None:
     posterior = posterior_of(features, quadratic)
-    pools = features(units_of(features, (3, 4), seed=1))
-    joint = posterior.joint(pools)
+    batches = features(units_of(features, (3, 4), seed=1))
+    joint = posterior.joint(batches)
     np.testing.assert_allclose(joint.covariance, joint.covariance.swapaxes(1, 2), atol=1e-14)
     for b in range(3):
-        alone = posterior.marginals(pools[b])
+        alone = posterior.marginals(batches[b])
         np.testing.assert_allclose(joint.mean[b], alone.mean[:, 0], rtol=1e-11)
         np.testing.assert_allclose(np.diagonal(joint.covariance[b]), alone.variance, rtol=1e-9)
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_joint_beliefs_say_what_conditioning_does(features: Features, quadratic: bool) -> None:
-    """After seeing one point of a pool, the variance at another falls by covariance^2 / (variance + noise)."""
+def test_joint_covariance_gives_the_variance_after_conditioning(features: Features, quadratic: bool) -> None:
+    """After one point of a batch is observed, the variance at another falls by covariance^2 / (variance + noise)."""
     posterior = posterior_of(features, quadratic)
-    pool = features(units_of(features, 2, seed=1))
-    before = posterior.joint(pool[None]).covariance[0]
-    after = posterior.condition(pool[:1], np.zeros((1, 1))).marginals(pool[1:]).variance[0]
+    batch = features(units_of(features, 2, seed=1))
+    before = posterior.joint(batch[None]).covariance[0]
+    after = posterior.condition(batch[:1], np.zeros((1, 1))).marginals(batch[1:]).variance[0]
     expected = before[1, 1] - before[0, 1] ** 2 / (before[0, 0] + posterior.covariance.noise)
     assert after == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
 @pytest.mark.parametrize("columns", [1, 3])
-def test_the_pull_of_marginals(features: Features, quadratic: bool, columns: int) -> None:
+def test_vjp_of_marginals(features: Features, quadratic: bool, columns: int) -> None:
     posterior = posterior_of(features, quadratic, columns=columns)
     x = features(units_of(features, 4, seed=1))
     rng = np.random.default_rng(0)
     mean_gradient, variance_gradient = rng.normal(size=(4, columns)), rng.normal(size=4)
 
     def function(at: np.ndarray) -> float:
-        belief = posterior.marginals(at)
-        return float(np.sum(mean_gradient * belief.mean) + np.sum(variance_gradient * belief.variance))
+        predicted = posterior.marginals(at)
+        return float(np.sum(mean_gradient * predicted.mean) + np.sum(variance_gradient * predicted.variance))
 
-    pulled = posterior.marginals(x).vjp(mean_gradient, variance_gradient)
-    np.testing.assert_allclose(pulled, numeric_gradient(function, x), rtol=1e-6, atol=1e-7)
+    result = posterior.marginals(x).vjp(mean_gradient, variance_gradient)
+    np.testing.assert_allclose(result, numeric_gradient(function, x), rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_the_pull_of_joint_beliefs(features: Features, quadratic: bool) -> None:
+def test_vjp_of_joint_posteriors(features: Features, quadratic: bool) -> None:
     posterior = posterior_of(features, quadratic)
-    pools = features(units_of(features, (2, 3), seed=1))
+    batches = features(units_of(features, (2, 3), seed=1))
     rng = np.random.default_rng(0)
     mean_gradient, covariance_gradient = rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 3))  # symmetric or not
 
     def function(at: np.ndarray) -> float:
-        belief = posterior.joint(at)
-        return float(np.sum(mean_gradient * belief.mean) + np.sum(covariance_gradient * belief.covariance))
+        predicted = posterior.joint(at)
+        return float(np.sum(mean_gradient * predicted.mean) + np.sum(covariance_gradient * predicted.covariance))
 
-    pulled = posterior.joint(pools).vjp(mean_gradient, covariance_gradient)
-    np.testing.assert_allclose(pulled, numeric_gradient(function, pools), rtol=1e-6, atol=1e-7)
+    result = posterior.joint(batches).vjp(mean_gradient, covariance_gradient)
+    np.testing.assert_allclose(result, numeric_gradient(function, batches), rtol=1e-6, atol=1e-7)

@@ -19,13 +19,13 @@ from tests.surrogates.models import (
     units_of,
 )
 
-from sonde.surrogates.exact.marginal_likelihood import log_evidence, log_evidence_of_inputs, log_likelihood
+from sonde.surrogates.exact.marginal_likelihood import log_evidence, log_evidence_with_inputs, log_likelihood
 from sonde.surrogates.features import Features
 from sonde.surrogates.linear_algebra import factorise
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_it_is_the_density_of_a_normal(features: Features, quadratic: bool) -> None:
+def test_value_is_the_log_density_of_a_normal(features: Features, quadratic: bool) -> None:
     covariance, (x, y, noise) = covariance_of(features, quadratic), data_of(features, 9)
     matrix = plain_covariance(covariance, x, x) + np.diag(covariance.noise + noise)
     expected = multivariate_normal(np.zeros(9), matrix).logpdf(y)
@@ -34,10 +34,10 @@ def test_it_is_the_density_of_a_normal(features: Features, quadratic: bool) -> N
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-@pytest.mark.parametrize("told", [False, True], ids=["no noise told", "noise told"])
-def test_its_gradient(features: Features, quadratic: bool, told: bool) -> None:
+@pytest.mark.parametrize("given_noise", [False, True], ids=["no noise given", "noise given"])
+def test_gradient_in_theta(features: Features, quadratic: bool, given_noise: bool) -> None:
     covariance, (x, y, noise) = covariance_of(features, quadratic), data_of(features, 9)
-    noise = noise * told
+    noise = noise * given_noise
     _, gradient = log_evidence(covariance, x, y, noise)
     expected = numeric_gradient(
         lambda theta: log_likelihood(replace(covariance, theta=theta), x, y, noise), covariance.theta, step=1e-5
@@ -46,11 +46,11 @@ def test_its_gradient(features: Features, quadratic: bool, told: bool) -> None:
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_its_gradient_in_the_warp(features: Features, quadratic: bool) -> None:
+def test_gradient_in_the_warp(features: Features, quadratic: bool) -> None:
     covariance, (_, y, noise), units = covariance_of(features, quadratic), data_of(features, 9), units_of(features, 9)
     at = np.random.default_rng(5).normal(0, 0.4, 2 * len(features.choices))
     warped = replace(features, warp=tuple(at))
-    value, gradient, gradients = log_evidence_of_inputs(covariance, warped(units), y, noise)
+    value, gradient, gradients = log_evidence_with_inputs(covariance, warped(units), y, noise)
     plain = log_evidence(covariance, warped(units), y, noise)
     assert (value, gradient.tolist()) == (plain[0], plain[1].tolist())
     expected = numeric_gradient(
@@ -81,12 +81,12 @@ def test_repeated_points_without_noise_have_finite_evidence() -> None:
     size=st.integers(1, 8), rank=st.integers(1, 8), exponent=st.floats(-8, 8), dent=st.floats(-12, -9),
     seed=st.integers(0, 99),
 )  # fmt: skip
-def test_singular_matrices_are_factorised_nearly(size: int, rank: int, exponent: float, dent: float, seed: int) -> None:
+def test_singular_matrices_get_jitter(size: int, rank: int, exponent: float, dent: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     half = rng.normal(size=(size, min(rank, size)))
     matrix = 10.0**exponent * (half @ half.T)
     mean = np.mean(np.diagonal(matrix))
-    matrix -= 10.0**dent * mean * np.eye(size)  # rounding makes a covariance indefinite, by a little
+    matrix -= 10.0**dent * mean * np.eye(size)  # as rounding does, make it slightly indefinite
     before = matrix.copy()
     factor = factorise(matrix)
     np.testing.assert_array_equal(matrix, before)
@@ -104,7 +104,7 @@ def test_regular_matrices_are_factorised_exactly() -> None:
     "matrix", [np.ones((5, 5)), np.diag([1.0, 1.0, -1.0]), np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros((2, 2))],
     ids=["ones", "negative", "indefinite", "zero"],
 )  # fmt: skip
-def test_no_matrix_raises(matrix: np.ndarray) -> None:
+def test_no_finite_matrix_raises(matrix: np.ndarray) -> None:
     factor = factorise(matrix)
     np.testing.assert_array_equal(factor, np.tril(factor))
     assert np.all(np.isfinite(factor))

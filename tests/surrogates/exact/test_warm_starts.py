@@ -8,14 +8,14 @@ from tests.surrogates.models import MIXED, NUMBERS, units_of
 
 from sonde.surrogates.exact import warm_starts as module
 from sonde.surrogates.exact.fitting import fit, log_posterior, noisy_guess
-from sonde.surrogates.exact.warm_starts import FORMS, Data, Form, WarmStartedFits
+from sonde.surrogates.exact.warm_starts import FORMS, Data, ModelForm, WarmStartedFits
 from sonde.surrogates.features import Features
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.priors import default_prior
 from sonde.surrogates.refits import checkpoint
 
-PLAIN = (Form(None, False),)
-BOTH = (Form(None, False), Form(0.1, True))
+PLAIN = (ModelForm(None, False),)
+BOTH = (ModelForm(None, False), ModelForm(0.1, True))
 
 
 def history(features: Features, count: int, seed: int = 0) -> Data:
@@ -29,7 +29,7 @@ def same(one: module.Fit, other: module.Fit) -> bool:
     return one.form == other.form and one.covariance.theta.tobytes() == other.covariance.theta.tobytes()
 
 
-def test_the_grid_of_checkpoints() -> None:
+def test_checkpoints() -> None:
     grid = sorted({checkpoint(count) for count in range(600)})
     quarters = [octave + octave // 4 * part for octave in (8, 16, 32, 64, 128) for part in range(4)]
     assert grid == [0, *quarters, *range(256, 512, 32), 512, 576]
@@ -37,7 +37,7 @@ def test_the_grid_of_checkpoints() -> None:
     assert checkpoint(100_000) == 65536 + 4 * 8192
 
 
-def test_a_checkpoint_is_never_ahead_and_never_far_behind() -> None:
+def test_the_last_checkpoint_is_close_behind() -> None:
     for count in range(8, 5000):
         last = checkpoint(count)
         assert checkpoint(last) == last <= count < 1.25 * last
@@ -45,7 +45,7 @@ def test_a_checkpoint_is_never_ahead_and_never_far_behind() -> None:
 
 
 @pytest.mark.parametrize("features", [NUMBERS, MIXED], ids=["numbers", "mixed"])
-def test_a_chain_that_grew_is_one_that_was_opened(features: Features) -> None:
+def test_fits_of_a_growing_history_equal_those_of_an_opened_one(features: Features) -> None:
     data = history(features, 26)
     grown = WarmStartedFits(BOTH)
     steps = {count: grown.fit(features, data.first(count)) for count in range(2, 27)}
@@ -54,17 +54,17 @@ def test_a_chain_that_grew_is_one_that_was_opened(features: Features) -> None:
         assert same(opened, steps[count]), count
 
 
-def test_without_following_it_is_the_last_checkpoint() -> None:
-    data, chain = history(NUMBERS, 15), WarmStartedFits(BOTH)
-    last = chain.fit(NUMBERS, data.first(14))
-    assert chain.fit(NUMBERS, data, follow=False) is last
-    assert not same(chain.fit(NUMBERS, data), last)
-    few = chain.fit(NUMBERS, data.first(5), follow=False)
-    assert same(few, chain.fit(NUMBERS, data.first(5)))
+def test_without_follow_the_fit_is_that_of_the_last_checkpoint() -> None:
+    data, fits = history(NUMBERS, 15), WarmStartedFits(BOTH)
+    last = fits.fit(NUMBERS, data.first(14))
+    assert fits.fit(NUMBERS, data, follow=False) is last
+    assert not same(fits.fit(NUMBERS, data), last)
+    few = fits.fit(NUMBERS, data.first(5), follow=False)
+    assert same(few, fits.fit(NUMBERS, data.first(5)))
 
 
-def test_noise_that_looked_like_signal_is_found_out() -> None:
-    """The first values lie on a line; a climb from their fit, without noise, would stay there."""
+def test_noise_that_first_looked_like_signal_is_inferred() -> None:
+    """The first values lie on a line. A search from their fit, without noise, would stay in that local optimum."""
     rng = np.random.default_rng(0)
     units = rng.random((32, 1))
     values = np.where(np.arange(32) < 8, units[:, 0], rng.normal(size=32))
@@ -78,18 +78,18 @@ def test_noise_that_looked_like_signal_is_found_out() -> None:
     assert fitted.covariance.noise > 0.1
 
 
-def test_long_histories_are_thinned_and_followed_less(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_histories_are_thinned_and_refitted_at_checkpoints_only(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FOLLOWED", "COMPARED"):
         monkeypatch.setattr(module, name, 16)
     data = history(NUMBERS, 40)
     grown = WarmStartedFits(BOTH, fitted=24)
     steps = {count: grown.fit(NUMBERS, data.first(count)) for count in range(8, 41)}
     assert same(WarmStartedFits(BOTH, fitted=24).fit(NUMBERS, data), steps[40])
-    for before, after in pairwise(range(17, 41)):  # beyond what is followed, it changes at checkpoints alone
+    for before, after in pairwise(range(17, 41)):  # beyond FOLLOWED, hyperparameters change at checkpoints only
         assert same(steps[before], steps[after]) == (checkpoint(before) == checkpoint(after))
 
 
-def test_evenly_chosen_data_have_no_gaps_and_no_repeats() -> None:
+def test_thinned_data_are_evenly_spaced() -> None:
     data = history(NUMBERS, 50)
     assert all(np.array_equal(one, two, equal_nan=True) for one, two in zip(data.thinned(50), data, strict=True))
     chosen = [int(np.flatnonzero(data.values == value)[0]) for value in data.thinned(20).values]
@@ -98,46 +98,46 @@ def test_evenly_chosen_data_have_no_gaps_and_no_repeats() -> None:
     assert set(np.diff(chosen)) == {2, 3}
 
 
-def test_what_is_known_is_not_fitted_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    data, chain = history(NUMBERS, 16), WarmStartedFits(PLAIN)
-    fitted = chain.fit(NUMBERS, data)
+def test_cached_fits_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, fits = history(NUMBERS, 16), WarmStartedFits(PLAIN)
+    fitted = fits.fit(NUMBERS, data)
     monkeypatch.setattr(module, "fit", None)
-    assert chain.fit(NUMBERS, data) is fitted
-    assert chain.fit(NUMBERS, data.first(8)) is not fitted
+    assert fits.fit(NUMBERS, data) is fitted
+    assert fits.fit(NUMBERS, data.first(8)) is not fitted
 
 
 def test_other_data_have_other_fits() -> None:
-    data, chain = history(NUMBERS, 8), WarmStartedFits(PLAIN)
-    one = chain.fit(NUMBERS, data)
+    data, fits = history(NUMBERS, 8), WarmStartedFits(PLAIN)
+    one = fits.fit(NUMBERS, data)
     moved = Data(data.units, data.values[::-1].copy(), data.deviations)
     noisy = Data(data.units, data.values, np.full(8, 0.3))
     for other in (moved, noisy):
-        assert not same(chain.fit(NUMBERS, other), one)
-        assert same(chain.fit(NUMBERS, other), WarmStartedFits(PLAIN).fit(NUMBERS, other))
+        assert not same(fits.fit(NUMBERS, other), one)
+        assert same(fits.fit(NUMBERS, other), WarmStartedFits(PLAIN).fit(NUMBERS, other))
 
 
-def test_few_fits_are_kept_the_last_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_keeps_the_fits_used_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEPT", 3)
-    chain = WarmStartedFits(PLAIN)
+    fits = WarmStartedFits(PLAIN)
     histories = [history(NUMBERS, 8, seed) for seed in range(6)]
-    first = chain.fit(NUMBERS, histories[0])
+    first = fits.fit(NUMBERS, histories[0])
     for each in histories:
-        chain.fit(NUMBERS, each)
-        assert chain.fit(NUMBERS, histories[0]) is first
-        assert len(chain._known) <= 3
+        fits.fit(NUMBERS, each)
+        assert fits.fit(NUMBERS, histories[0]) is first
+        assert len(fits._fits) <= 3
     assert same(
-        chain.fit(NUMBERS, histories[1]), WarmStartedFits(PLAIN).fit(NUMBERS, histories[1])
-    )  # forgotten, found again
+        fits.fit(NUMBERS, histories[1]), WarmStartedFits(PLAIN).fit(NUMBERS, histories[1])
+    )  # dropped, fitted again
 
 
-def test_a_history_with_more_checkpoints_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_history_with_more_checkpoints_than_the_cache_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEPT", 1)
     data = history(NUMBERS, 30)
     assert same(WarmStartedFits(PLAIN).fit(NUMBERS, data), WarmStartedFits(PLAIN).fit(NUMBERS, data))
 
 
 @pytest.mark.parametrize("count", [16, 40])
-def test_decades_are_modelled_by_their_logarithm(count: int) -> None:
+def test_values_over_decades_are_modelled_by_their_logarithm(count: int) -> None:
     units = units_of(NUMBERS, count)
     values = 10 ** (6 * np.sum((units - 0.4) ** 2, axis=1) / 0.72)
     fitted = WarmStartedFits().fit(NUMBERS, Data(units, values, np.full(count, np.nan)))
@@ -145,7 +145,7 @@ def test_decades_are_modelled_by_their_logarithm(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [16, 40])
-def test_tame_values_are_left_as_they_are(count: int) -> None:
+def test_values_of_one_magnitude_keep_their_scale(count: int) -> None:
     units = units_of(NUMBERS, count)
     values = np.sin(5 * units[:, 0]) + np.cos(4 * units[:, 1])
     fitted = WarmStartedFits().fit(NUMBERS, Data(units, values, np.full(count, np.nan)))
@@ -153,14 +153,14 @@ def test_tame_values_are_left_as_they_are(count: int) -> None:
 
 
 def test_a_mirrored_loss_is_not_modelled_by_its_logarithm() -> None:
-    """Decades towards the bad side are a slope in the logarithm; decades towards the good side are not."""
+    """The logarithm compresses large losses; it does not help where the good values range over decades."""
     units = units_of(NUMBERS, 24)
     values = -(10 ** (6 * np.sum((units - 0.4) ** 2, axis=1) / 0.72))
     fitted = WarmStartedFits().fit(NUMBERS, Data(units, values, np.full(24, np.nan)))
     assert fitted.kappa is None
 
 
-def test_before_the_first_checkpoint_there_is_a_fit_too() -> None:
+def test_there_is_a_fit_before_the_first_checkpoint() -> None:
     for count in range(1, 8):
         fitted = WarmStartedFits().fit(NUMBERS, history(NUMBERS, count))
         assert fitted.form == FORMS[0]
@@ -169,17 +169,17 @@ def test_before_the_first_checkpoint_there_is_a_fit_too() -> None:
 
 @pytest.mark.parametrize("values", [np.full(9, 3.0), np.array([1e300, -1e300] * 4 + [0.0]), np.eye(9)[0] * 1e-300],
                          ids=["constant", "huge", "tiny"])  # fmt: skip
-def test_odd_values_have_fits(values: np.ndarray) -> None:
+def test_degenerate_values_have_fits(values: np.ndarray) -> None:
     fitted = WarmStartedFits().fit(NUMBERS, Data(units_of(NUMBERS, 9), values, np.full(9, np.nan)))
     assert np.all(np.isfinite(fitted.covariance.theta))
 
 
-def test_a_parameter_on_the_wrong_scale_is_warped_and_one_on_the_right_scale_is_not() -> None:
+def test_inputs_are_warped_only_where_their_scale_is_wrong() -> None:
     units = units_of(NUMBERS, 24)
-    told = np.full(24, np.nan)
+    deviations = np.full(24, np.nan)
     wrong = np.sum((np.log10(1e-3 + units) + 1.5) ** 2, axis=1)
     right = np.sum((units - 0.4) ** 2, axis=1)
-    assert WarmStartedFits().fit(NUMBERS, Data(units, right, told), follow=False).features == NUMBERS
-    fitted = WarmStartedFits().fit(NUMBERS, Data(units, wrong, told), follow=False)
+    assert WarmStartedFits().fit(NUMBERS, Data(units, right, deviations), follow=False).features == NUMBERS
+    fitted = WarmStartedFits().fit(NUMBERS, Data(units, wrong, deviations), follow=False)
     assert fitted.features.warp
     assert max(fitted.features.warp[:2]) < 0  # stretched near 0

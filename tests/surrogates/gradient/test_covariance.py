@@ -106,7 +106,7 @@ def test_values_of_a_matern_are_those_of_the_plain_covariance(trend: str | None)
     weights = np.random.default_rng(0).normal(size=(5, 4))
     np.testing.assert_allclose(ours.cross(x, y).values, plain.cross(x, y).values, rtol=1e-13)
     np.testing.assert_allclose(ours.cross(x, y).vjp(weights), plain.cross(x, y).vjp(weights), rtol=1e-11, atol=1e-13)
-    assert (ours.scale, ours.noise, ours.bend) == (plain.scale, plain.noise, plain.bend)
+    assert (ours.scale, ours.noise, ours.trend_variance) == (plain.scale, plain.noise, plain.trend_variance)
 
 
 def test_theta_is_read_in_its_order() -> None:
@@ -114,7 +114,7 @@ def test_theta_is_read_in_its_order() -> None:
     covariance = slope_covariance("rbf", "quadratic", SHARED)
     covariance.theta[:] = theta
     np.testing.assert_allclose(covariance.roots, [2.0, 0.5, 0.5, 0.5])
-    found = [covariance.scale, covariance.noise, covariance.bend, covariance.gradient_noise]
+    found = [covariance.scale, covariance.noise, covariance.trend_variance, covariance.gradient_noise]
     np.testing.assert_allclose(found, [3.0, 0.01, 0.2, 0.04])
 
 

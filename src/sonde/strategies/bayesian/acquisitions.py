@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.acquisition.averages import Average, Chance, Weighted
+from sonde.acquisition.averages import Average, FeasibilityWeighted, ProbabilityOfFeasibility
 from sonde.acquisition.closed import FORMULAS
 from sonde.acquisition.entropy import Entropy
 from sonde.acquisition.montecarlo import MonteCarlo
@@ -60,7 +60,7 @@ def acquire(
     ``net`` are points spread over the space, among which entropy search asks where the maximum is.
     """
     if belief.best is None and belief.feasibility is not None:
-        return Chance(belief.feasibility)
+        return ProbabilityOfFeasibility(belief.feasibility)
     signed = False
     if size == 1 and needs_fantasies(acquisition):
         parts: list[Acquisition] = [
@@ -84,7 +84,7 @@ def acquire(
             for posterior in belief.posteriors
         ]
     whole = parts[0] if len(parts) == 1 else Average(tuple(parts))
-    return whole if belief.feasibility is None else Weighted(whole, belief.feasibility, signed=signed)
+    return whole if belief.feasibility is None else FeasibilityWeighted(whole, belief.feasibility, signed=signed)
 
 
 def _representers(belief: Surrogate, net: Array, seed: int) -> Array:

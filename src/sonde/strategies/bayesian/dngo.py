@@ -33,7 +33,7 @@ from sonde.surrogates.basis.data import Table
 from sonde.surrogates.basis.networks import ACTIVATIONS
 from sonde.surrogates.basis.radial import RadialBasis
 from sonde.surrogates.basis.radial import score as radial_score
-from sonde.surrogates.exact.feasibility import Feasibility, Passing, combine, learn_constraint, learn_success
+from sonde.surrogates.exact.feasibility import Feasibility, PassProbability, combine, learn_constraint, learn_success
 from sonde.surrogates.exact.warm_starts import PLAIN_FORMS, Fit, WarmStartedFits
 from sonde.surrogates.exact.warm_starts import Data as Values
 from sonde.surrogates.features import Features
@@ -233,7 +233,7 @@ class DNGO(Bayesian):
                 labels = np.where(observations.succeeded, 1.0, -1.0)
                 x = features(observations.finished)
                 latent, link = self._classifier.learn(x, labels, observations.finished_fitted)
-                conditions.append(Passing(latent, features, link.slope, link.offset, link.extra))
+                conditions.append(PassProbability(latent, features, link.slope, link.offset, link.extra))
         return combine(conditions)
 
     @one_thread()

@@ -1,9 +1,12 @@
-"""The probability that a configuration works, learned from failures and from measured constraints.
+"""The probability that a configuration is feasible, learned from failures and from measured constraints.
 
-A measured constraint c(x) <= 0 has a Gaussian process of its own: P = Phi(-mean / deviation). Failures are labels, +1
-or -1, and the classifier is the least-squares one (Rasmussen & Williams 2006, section 6.5): the regression on the
-labels, squashed by Phi((a mean + b) / sqrt(1 + a^2 variance)) with a and b by leave-one-out likelihood. It needs
-nothing that the regression does not have already, gradients included.
+Each measured constraint c(x) <= 0 has its own Gaussian process: P = Phi(-mean / deviation). Failures are modelled by a
+least-squares classifier (Rasmussen & Williams 2006, section 6.5): a Gaussian process regression on labels +1 (worked)
+and -1 (failed), squashed by Phi((a mean + b) / sqrt(1 + a^2 variance)). a and b maximize the leave-one-out likelihood.
+The classifier needs only the regression's posterior, gradients included.
+
+Symbols: units (m, d) points of the unit cube, P the probability of feasibility, Phi and phi the normal distribution
+function and density.
 """
 
 from __future__ import annotations
@@ -24,12 +27,12 @@ from sonde.surrogates.port import Posterior
 
 Array = NDArray[np.float64]
 
-FITTED = 256  # rows to which hyperparameters are fitted; the posterior is of all of them
+FITTED = 256  # hyperparameters are fitted to at most so many observations; the posterior uses all of them
 
 
 @dataclass(frozen=True)
-class Passing:
-    """log P(pass) = log Phi((slope mean + offset) / sqrt(extra + slope^2 variance)) of one condition."""
+class PassProbability:
+    """log P of passing one condition: log Phi((slope mean + offset) / sqrt(extra + slope^2 variance))."""
 
     posterior: Posterior
     features: Features
@@ -39,31 +42,31 @@ class Passing:
 
     def __call__(self, units: Array) -> tuple[Array, Array]:
         """Return log P (m,) and its gradient (m, d) at units (m, d)."""
-        belief = self.posterior.marginals(self.features(units))
-        top = self.slope * belief.mean[:, 0] + self.offset
-        width = np.sqrt(self.extra + self.slope**2 * belief.variance)
-        z = top / width
+        predicted = self.posterior.marginals(self.features(units))
+        numerator = self.slope * predicted.mean[:, 0] + self.offset
+        width = np.sqrt(self.extra + self.slope**2 * predicted.variance)
+        z = numerator / width
         value = log_ndtr(z)
         rate = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2.0))  # phi / Phi
         mean_gradient = (rate * self.slope / width)[:, None]
         variance_gradient = -0.5 * rate * z * self.slope**2 / width**2
-        return value, self.features.vjp(belief.vjp(mean_gradient, variance_gradient), units)
+        return value, self.features.vjp(predicted.vjp(mean_gradient, variance_gradient), units)
 
 
 @dataclass(frozen=True)
 class Feasibility:
-    """log P(all conditions pass), the conditions taken as independent."""
+    """log P(all conditions pass); conditions are treated as independent."""
 
-    conditions: tuple[Passing, ...]
+    conditions: tuple[PassProbability, ...]
 
     def __call__(self, units: Array) -> tuple[Array, Array]:
         """Return log P (m,) and its gradient (m, d) at units (m, d)."""
         parts = [condition(units) for condition in self.conditions]
-        return sum(value for value, _ in parts), sum(slope for _, slope in parts)  # type: ignore[return-value]
+        return sum(value for value, _ in parts), sum(gradient for _, gradient in parts)  # type: ignore[return-value]
 
 
-def learn_success(features: Features, units: Array, works: NDArray[np.bool_]) -> Passing:
-    """Return the classifier of configurations that worked and that failed."""
+def learn_success(features: Features, units: Array, works: NDArray[np.bool_]) -> PassProbability:
+    """Return the failure classifier: which configurations worked, and which failed."""
     x, labels = features(units), np.where(works, 1.0, -1.0)
     rare, common = sorted((np.flatnonzero(works), np.flatnonzero(~works)), key=len)
     rare = _evenly(rare, max(FITTED // 2, FITTED - len(common)))
@@ -74,32 +77,33 @@ def learn_success(features: Features, units: Array, works: NDArray[np.bool_]) ->
     def loss(parameters: Array) -> float:
         rate, offset = np.exp(parameters[0]), parameters[1]
         z = (rate * means + offset) / np.sqrt(1 + rate**2 * variances)
-        # weak priors: one failure among a hundred must not make the classifier certain
+        # weak priors on log a and b: one failure among a hundred must not make the classifier certain
         return float(-np.sum(log_ndtr(labels * z)) + 0.5 * (parameters[0] - 1) ** 2 + 0.5 * offset**2)
 
     best = minimize(loss, np.array([1.0, 0.0]), method="L-BFGS-B", bounds=[(-3.0, 4.0), (-3.0, 3.0)]).x
-    return Passing(posterior, features, float(np.exp(best[0])), float(best[1]), 1.0)
+    return PassProbability(posterior, features, float(np.exp(best[0])), float(best[1]), 1.0)
 
 
-def learn_constraint(features: Features, units: Array, levels: Array) -> Passing:
-    """Return the probability that a measured quantity, at most 0 where feasible, is so."""
+def learn_constraint(features: Features, units: Array, levels: Array) -> PassProbability:
+    """Return the probability that a measured constraint is met; ``levels`` are at most 0 where it is."""
     largest = float(np.max(np.abs(levels))) or 1.0
-    scaled = np.arcsinh(10 * (levels / largest))  # monotone, keeps 0, tames decades
+    scaled = np.arcsinh(10 * (levels / largest))  # monotone, keeps 0, compresses values over decades
     centre, deviation = float(scaled.mean()), float(scaled.std()) or 1.0
     x, y = features(units), (scaled - centre) / deviation
     covariance = _fitted(features, x, y, _evenly(np.arange(len(y)), FITTED))
-    return Passing(ExactPosterior.of(covariance, x, y), features, -1.0, -centre / deviation, 1e-12)
+    return PassProbability(ExactPosterior.of(covariance, x, y), features, -1.0, -centre / deviation, 1e-12)
 
 
 def _fitted(features: Features, x: Array, y: Array, rows: NDArray[np.intp]) -> Covariance:
+    """Return the covariance fitted to some of the observations."""
     return fit(features.groups, x[rows], y[rows], np.zeros(len(rows)))[0]
 
 
 def _evenly(rows: NDArray[np.intp], count: int) -> NDArray[np.intp]:
-    """Return at most ``count`` of the rows, evenly chosen."""
+    """Return at most ``count`` of the rows, evenly spaced."""
     return rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), count)).astype(int))]
 
 
-def combine(conditions: Sequence[Passing]) -> Feasibility | None:
-    """Return the conditions together; None where there is none."""
+def combine(conditions: Sequence[PassProbability]) -> Feasibility | None:
+    """Return the feasibility model of all conditions; None where there are none."""
     return Feasibility(tuple(conditions)) if conditions else None

@@ -1,9 +1,9 @@
-"""The exact Gaussian process: a belief about function values, given some of them.
+"""The exact Gaussian process: the posterior over function values, given some observations.
 
-``ExactPosterior`` holds the factorised training covariance of one theta, and grows by points (``condition``) without
-being factorised again.
+``ExactPosterior`` holds the inverse Cholesky factor of the kernel matrix for one theta; ``condition`` adds observations
+without a new factorisation.
 
-Symbols: those of ``posterior``, n training points, K = L L^T.
+Symbols: those of ``port``; n observations, K = L L^T their kernel matrix with noise.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from sonde.surrogates.port import Joint, Marginals, Pool
 
 Array = NDArray[np.float64]
 
-TINY = 1e-12  # a variance is at least this much of the prior's: rounding can make it negative
+TINY = 1e-12  # a posterior variance is at least this share of the prior variance: rounding can make it negative
 
 
 @dataclass(frozen=True)
 class ExactPosterior:
-    """The belief after n values."""
+    """The posterior after n observations, for fixed hyperparameters."""
 
     covariance: Covariance
     x: Array  # (n, p)
     inverse: Array  # L^-1, (n, n)
-    white: Array  # L^-1 y, (n, S)
+    white: Array  # L^-1 y, (n, s)
 
     @classmethod
     def of(cls, covariance: Covariance, x: Array, y: Array, noise: Array | float = 0.0) -> ExactPosterior:
-        """Return the belief after values y (n,) or (n, S) at x; ``noise`` are variances besides the inferred one."""
+        """Return the posterior after values y (n,) or (n, s) at x; ``noise`` adds to the inferred noise variance."""
         matrix = covariance.cross(x, x).values
         matrix[np.diag_indices(len(x))] += covariance.noise + noise
         inverse, _ = lapack.dtrtri(factorise(matrix), lower=1)
@@ -44,54 +44,54 @@ class ExactPosterior:
 
     @property
     def noise(self) -> float:
-        """The inferred variance of a value around the function."""
+        """The inferred noise variance."""
         return self.covariance.noise
 
     @cached_property
     def weights(self) -> Array:
-        """K^-1 y, (n, S)."""
+        """K^-1 y, (n, s)."""
         return self.inverse.T @ self.white
 
-    def toward(self, x: Array) -> Cross:
-        """Return the covariances of values at x (m, p) with what was seen, (m, n)."""
+    def cross_covariances(self, x: Array) -> Cross:
+        """Return the prior covariances of the function at x (m, p) with the observations, (m, n)."""
         return self.covariance.cross(x, self.x)
 
     def marginals(self, x: Array) -> Marginals:
-        """Return the belief at each of x (m, p) by itself."""
-        cross = self.toward(x)
+        """Return the posterior at each of x (m, p) by itself."""
+        cross = self.cross_covariances(x)
         whitened = cross.values @ self.inverse.T
-        prior, prior_slope = self.covariance.diagonal(x)
+        prior, prior_gradient = self.covariance.diagonal(x)
         variance = prior - np.sum(whitened * whitened, axis=-1)
         weights = self.weights
 
         def vjp(mean_gradient: Array, variance_gradient: Array) -> Array:
             gradients = mean_gradient @ weights.T
             gradients -= (2 * variance_gradient)[:, None] * (whitened @ self.inverse)
-            pulled = cross.vjp(gradients)
-            return pulled if prior_slope is None else pulled + variance_gradient[:, None] * prior_slope
+            result = cross.vjp(gradients)
+            return result if prior_gradient is None else result + variance_gradient[:, None] * prior_gradient
 
         return Marginals(cross.values @ weights, np.maximum(variance, TINY * prior), vjp)
 
-    def joint(self, pools: Array) -> Joint:
-        """Return the belief at B pools (B, q, p) of points."""
-        count, size, width = pools.shape
-        cross = self.toward(pools.reshape(-1, width))
-        within = self.covariance.cross(pools, pools)
+    def joint(self, batches: Array) -> Joint:
+        """Return the joint posterior of each of B batches (B, q, p) of points."""
+        count, size, width = batches.shape
+        cross = self.cross_covariances(batches.reshape(-1, width))
+        within = self.covariance.cross(batches, batches)
         whitened = (cross.values @ self.inverse.T).reshape(count, size, -1)
         weights = self.weights[:, 0]
 
         def vjp(mean_gradient: Array, covariance_gradient: Array) -> Array:
             both = covariance_gradient + covariance_gradient.swapaxes(-1, -2)
             gradients = mean_gradient[..., None] * weights - (both @ whitened) @ self.inverse
-            pulled = cross.vjp(gradients.reshape(-1, len(self.inverse))).reshape(pools.shape) + within.vjp(both)
-            return np.asarray(pulled)
+            result = cross.vjp(gradients.reshape(-1, len(self.inverse))).reshape(batches.shape) + within.vjp(both)
+            return np.asarray(result)
 
         covariance = within.values - whitened @ whitened.swapaxes(-1, -2)
         return Joint((cross.values @ weights).reshape(count, size), covariance, vjp)
 
     def pool(self, x: Array) -> Pool:
-        """Return the belief at x (m, p) without gradients, for a choice among them."""
-        cross = self.toward(x).values
+        """Return the posterior at candidates x (m, p), without gradients."""
+        cross = self.cross_covariances(x).values
         whitened = cross @ self.inverse.T
         variance = np.maximum(self.covariance.diagonal(x)[0] - np.sum(whitened * whitened, axis=1), TINY)
 
@@ -102,15 +102,15 @@ class ExactPosterior:
         mean = cross @ self.weights[:, 0]
 
         def draw(rng: np.random.Generator, count: int) -> Array:
-            everything = np.arange(len(x))
-            root = factorise(covariance(everything, everything) + TINY * np.eye(len(x)))
+            rows = np.arange(len(x))
+            root = factorise(covariance(rows, rows) + TINY * np.eye(len(x)))
             return np.asarray(mean[:, None] + root @ rng.standard_normal((len(x), count)))
 
         return Pool(mean, variance, covariance, draw)
 
     def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> Self:
-        """Return the belief after further values y (m, S) at x (m, p): rows are added to L, O(n^2 m)."""
-        cross = self.toward(x).values @ self.inverse.T  # (m, n)
+        """Return the posterior after further values y (m, s) at x (m, p): rows are added to L, O(n^2 m)."""
+        cross = self.cross_covariances(x).values @ self.inverse.T  # (m, n)
         matrix = self.covariance.cross(x, x).values - cross @ cross.T
         matrix[np.diag_indices(len(x))] += self.covariance.noise + noise
         corner, _ = lapack.dtrtri(factorise(matrix), lower=1)
@@ -124,7 +124,7 @@ class ExactPosterior:
         return replace(self, x=np.concatenate([self.x, x]), inverse=inverse, white=grown)
 
     def leave_one_out(self, y: Array) -> tuple[Array, Array]:
-        """Return means and variances (n,) of each value y_i, noise included, given all others.
+        """Return predicted means and variances (n,) of each observation y_i, noise included, given all others.
 
         mean_i = y_i - a_i / (K^-1)_ii and variance_i = 1 / (K^-1)_ii with a = K^-1 y (Rasmussen & Williams, eq. 5.12).
         """

@@ -1,19 +1,20 @@
-"""Fits along a growing history: a pure function of the data, with warm starts.
+"""Warm-started fits along a growing history: hyperparameters are a pure function of the data.
 
-Hyperparameters are fitted at checkpoints, the first 8, 10, 12, 14, 16, 20, ... values, each from where the one of half
-its size ended, or beyond 256 from that of 128 values (64, where few are fitted to); between checkpoints a short climb
-from the last one follows the data. So a process that opens a study sees the same hyperparameters as the one that ran
-it, at the cost of the fits to n, 128, 64, 32, ... values, and a long-running one pays for a full fit only when the
-history has grown by a quarter (by an eighth, beyond 256).
+Hyperparameters are fitted at the checkpoints of ``refits``: the first 8, 10, 12, 14, 16, 20, ... observations. Each fit
+starts from the result of the fit to half as many observations; beyond 256, from that of 128 (64 where ``fitted`` is
+small). Between checkpoints, a few optimizer steps from the last checkpoint refine them. So a process that opens a study
+gets the same hyperparameters as the process that ran it, at the cost of the fits to n, 128, 64, 32, ... observations. A
+long-running process pays for a full fit only when the history has grown by a quarter (by an eighth, beyond 256).
 
-What the model is made of, the output scale, whether the mean is quadratic and whether numbers are warped (see
-``features``), is chosen at checkpoints too, by evidence: at each of them while there are few values, at every second
-one later, when the answer seldom changes.
+The form of the model (the output scale, whether the mean is quadratic, whether inputs are warped, see ``features``) is
+chosen at checkpoints too, by marginal likelihood: at every checkpoint while there are few observations, at every second
+one later, when the choice seldom changes.
+
+Symbols: n observations, d parameters, y standardized values.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import product
@@ -26,74 +27,75 @@ from sonde.surrogates.exact.covariance import Covariance
 from sonde.surrogates.exact.fitting import first_guess, fit, fit_warped, noisy_guess
 from sonde.surrogates.features import Features
 from sonde.surrogates.outputs import KAPPAS, Scale
+from sonde.surrogates.recent import Recent
 from sonde.surrogates.refits import FOLLOWED, checkpoint, divisions, octave
 
 Array = NDArray[np.float64]
 
-SETTLED = 64  # from here on, forms are compared at every second checkpoint only
-COMPARED = 128  # models are compared on at most so many points, evenly chosen
-FITTED = 320  # and hyperparameters fitted to at most so many
-WARPED = 16  # from so many values on there may be a warp
-KEPT = 64  # fits remembered
+SETTLED = 64  # from so many observations on, forms are compared at every second checkpoint only
+COMPARED = 128  # forms are compared on at most so many observations, evenly spaced
+FITTED = 320  # hyperparameters are fitted to at most so many observations, evenly spaced
+WARPED = 16  # from so many observations on, inputs may be warped
+KEPT = 64  # fits in the cache
 
 
-class Form(NamedTuple):
-    """What a model is made of."""
+class ModelForm(NamedTuple):
+    """The discrete choices of a model."""
 
     kappa: float | None  # the output scale, see ``outputs``
-    quadratic: bool  # whether the prior mean is a quadratic
+    quadratic: bool  # whether the prior mean is quadratic
 
 
-FORMS = tuple(Form(*each) for each in product(KAPPAS, (False, True)))
+FORMS = tuple(ModelForm(*each) for each in product(KAPPAS, (False, True)))
 PLAIN_FORMS = tuple(form for form in FORMS if form.kappa is None)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The covariance, output scale and features of some first values."""
+    """The covariance, output scale and features that were fitted to the first observations of a history."""
 
     covariance: Covariance
     kappa: float | None
-    features: Features  # warped, where that pays
-    plain: Covariance  # without a warp: where the next fit starts
+    features: Features  # warped, where the marginal likelihood says so
+    plain: Covariance  # fitted without a warp: the start of the next fit
 
     @property
-    def form(self) -> Form:
-        """What the model is made of."""
-        return Form(self.kappa, self.covariance.quadratic)
+    def form(self) -> ModelForm:
+        """The discrete choices of the model."""
+        return ModelForm(self.kappa, self.covariance.quadratic)
 
 
 class Data(NamedTuple):
-    """Units (n, d), values (n,), lower is better, and told standard deviations (n,), NaN where none was told."""
+    """Units (n, d), values (n,), lower is better, and standard deviations of the noise (n,), NaN where not given."""
 
     units: Array
     values: Array
     deviations: Array
 
     def first(self, count: int) -> Data:
-        """Return the first ``count``."""
+        """Return the first ``count`` observations."""
         return Data(*(column[:count] for column in self))
 
     def thinned(self, count: int) -> Data:
-        """Return at most ``count`` of them, evenly chosen."""
+        """Return at most ``count`` observations, evenly spaced."""
         chosen = np.unique(np.linspace(0, len(self.values) - 1, min(len(self.values), count)).astype(int))
         return Data(*(column[chosen] for column in self))
 
     def digest(self) -> bytes:
-        """Return a name of these data."""
+        """Return a hash of these data."""
         return blake2b(b"".join(column.tobytes() for column in self)).digest()
 
 
 @dataclass
 class WarmStartedFits:
-    """Remembers fits by the data they belong to."""
+    """Fits of hyperparameters, each started from an earlier one, with a cache keyed by the data."""
 
-    forms: tuple[Form, ...] = FORMS
+    forms: tuple[ModelForm, ...] = FORMS
     fitted: int = FITTED
-    _known: OrderedDict[bytes, Fit] = field(default_factory=OrderedDict)
+    _fits: Recent[Fit] = field(default_factory=lambda: Recent(KEPT))
 
     def fit(self, features: Features, data: Data, *, follow: bool = True) -> Fit:
-        """Return the fit of a history; without ``follow``, that of its last checkpoint."""
+        """Return the fit to a history; without ``follow``, that of its last checkpoint, not refined on later values."""
         count = len(data.values)
         last = checkpoint(count)
         if not last:
@@ -104,37 +106,34 @@ class WarmStartedFits:
         return self._fitted(fitted.features, data, fitted.form, fitted.covariance, iterations=10)[1]
 
     def _at(self, features: Features, data: Data, count: int) -> Fit:
+        """Return the fit of one checkpoint."""
         data = data.first(count)
         key = data.digest() + repr(features).encode()
-        if key not in self._known:
-            self._known[key] = self._next(features, data) if _between(count) else self._compared(features, data)
-            while len(self._known) > KEPT:
-                self._known.popitem(last=False)
-        self._known.move_to_end(key)
-        return self._known[key]
+        fit_form = self._same_form if _keeps_form(count) else self._best_form
+        return self._fits.get_or_compute(key, lambda: fit_form(features, data))
 
-    def _next(self, features: Features, data: Data) -> Fit:
-        """Return the fit that goes on from the checkpoint before."""
+    def _same_form(self, features: Features, data: Data) -> Fit:
+        """Return the fit with the form of the checkpoint before, started from its result."""
         last = self._at(features, data, checkpoint(len(data.values) - 1))
         fitted = self._fitted(last.features, data.thinned(self.fitted), last.form, last.covariance, iterations=15)[1]
         return replace(fitted, plain=last.plain)
 
-    def _compared(self, features: Features, data: Data) -> Fit:
-        """Return the best fit of all forms, each from where the best one to half the data ended."""
+    def _best_form(self, features: Features, data: Data) -> Fit:
+        """Return the best fit of all forms, each started from the best fit to half of the data."""
         half = len(data.values) // 2
         before = checkpoint(half if half <= COMPARED else min(COMPARED, self.fitted // 2))
         start = self._at(features, data, before) if before else None
-        score, plain = self._afresh(features, data, start.plain if start else None)
+        score, plain = self._unwarped(features, data, start.plain if start else None)
         return self._warped(data, score, plain, start)
 
-    def _afresh(self, features: Features, data: Data, start: Covariance | None) -> tuple[float, Fit]:
-        """Return the best form's fit from ``start``, or from one of two other starts where that is better.
+    def _unwarped(self, features: Features, data: Data, start: Covariance | None) -> tuple[float, Fit]:
+        """Return the log posterior and the fit of the best form, from ``start`` or a better one of two other starts.
 
-        What was noise and what was signal with fewer values is a local optimum that a climb alone does not leave.
+        Whether variation is noise or signal makes separate local optima, so a single start may end in the wrong one.
         """
         few, many = data.thinned(COMPARED), data.thinned(self.fitted)
         rough = [self._fitted(features, few, form, start, iterations=6) for form in self.forms]
-        close = [each for _, each in sorted(rough, key=_score)[-2:]]  # two go on, the others are beyond hope
+        close = [each for _, each in sorted(rough, key=_score)[-2:]]  # only the two best are optimized further
         fine = [self._fitted(features, few, each.form, each.covariance, iterations=15) for each in close]
         best = max(fine, key=_score)[1]
         if len(few.values) < len(many.values):
@@ -144,31 +143,32 @@ class WarmStartedFits:
         return max(fine, key=_score)
 
     def _warped(self, data: Data, score: float, plain: Fit, start: Fit | None) -> Fit:
-        """Return the fit with a warp where the evidence for it is clear, else ``plain``, whose log posterior is given.
+        """Return the fit with a warp where its evidence is clearly higher, else ``plain``.
 
-        Clear is log n / 2 for each parameter of the warp (BIC). It climbs from no warp and from that of ``start``: a
-        strong one is a local optimum that a climb does not always find. With many values that of ``start`` will do.
+        ``score`` is the log posterior of ``plain``. That of the warp must be higher by log n / 2 for each parameter of
+        the warp (BIC). The search starts from no warp and from the warp of ``start``, because a strong warp is a local
+        optimum that one start may miss; with many observations it starts only from the warp of ``start``.
         """
         many = len(data.values) > self.fitted
-        data, numbers = data.thinned(self.fitted), int(plain.features.ordered.sum())
-        if len(data.values) < WARPED or not numbers:
+        data, numeric = data.thinned(self.fitted), int(plain.features.ordered.sum())
+        if len(data.values) < WARPED or not numeric:
             return plain
         scale = Scale.of(data.values, plain.kappa)
         y, noise = scale(data.values), scale.noise(data.values, data.deviations)
-        begins = [(plain.features, plain.covariance.theta)]
+        starts = [(plain.features, plain.covariance.theta)]
         if start and start.features.warp:
-            begins = begins * (not many) + [(start.features, _adapted(start.covariance, plain.form.quadratic))]
-        covariance, warped, found = max(
-            (fit_warped(*begin, plain.form.quadratic, data.units, y, noise, iterations=30) for begin in begins),
+            starts = starts * (not many) + [(start.features, _adapted(start.covariance, plain.form.quadratic))]
+        covariance, warped, log_posterior = max(
+            (fit_warped(*each, plain.form.quadratic, data.units, y, noise, iterations=30) for each in starts),
             key=lambda each: each[2],
         )
-        gain = found + scale.log_jacobian(data.values) - score
-        return Fit(covariance, plain.kappa, warped, plain.covariance) if gain > numbers * np.log(len(y)) else plain
+        gain = log_posterior + scale.log_jacobian(data.values) - score
+        return Fit(covariance, plain.kappa, warped, plain.covariance) if gain > numeric * np.log(len(y)) else plain
 
     def _fitted(
-        self, features: Features, data: Data, form: Form, start: Covariance | None, *, iterations: int
+        self, features: Features, data: Data, form: ModelForm, start: Covariance | None, *, iterations: int
     ) -> tuple[float, Fit]:
-        """Return one form's evidence and fit, climbing from ``start``."""
+        """Return the log posterior and the fit of one form, by so many optimizer iterations from ``start``."""
         scale = Scale.of(data.values, form.kappa)
         y, noise = scale(data.values), scale.noise(data.values, data.deviations)
         begin = None if start is None else _adapted(start, form.quadratic)
@@ -184,7 +184,7 @@ def _score(pair: tuple[float, Fit]) -> float:
 
 
 def _adapted(covariance: Covariance, quadratic: bool) -> Array:
-    """Return theta with or without the last entry, which only a quadratic mean has."""
+    """Return theta with or without its last entry, the variance of the quadratic mean."""
     common = covariance.theta[: covariance.size + 2]
     guess = first_guess(covariance.groups, quadratic=quadratic)
     if quadratic:
@@ -192,7 +192,7 @@ def _adapted(covariance: Covariance, quadratic: bool) -> Array:
     return common
 
 
-def _between(count: int) -> bool:
-    """Tell whether a checkpoint is one at which forms are not compared: each second one, from ``SETTLED`` on."""
+def _keeps_form(count: int) -> bool:
+    """Tell whether forms are not compared at this checkpoint: every second one, from ``SETTLED`` on."""
     before = octave(count)
     return count >= SETTLED and (count - before) * divisions(count) // before % 2 == 1

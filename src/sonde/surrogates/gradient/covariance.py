@@ -62,7 +62,7 @@ class GradientCovariance(Covariance):
     @property
     def trend(self) -> Trend | None:
         """The prior of the mean, besides a constant."""
-        return TRENDS[self.shape](self.bend, self.rho) if self.quadratic else None
+        return TRENDS[self.shape](self.trend_variance, self.rho) if self.quadratic else None
 
     def diagonal(self, x: Array) -> tuple[Array, Array | None]:
         """Return k(x, x), (...), and its slope in x, (..., p), None where it is constant."""

@@ -127,7 +127,7 @@ def observed(seen: Seen, scale: Scale, *, curvatures: bool = False, hidden: int 
         power = np.full_like(power, max(float(squares.sum()) / max(int(told), 1), 1e-12))
     bends, bent = np.empty((3, 0), dtype=np.intp), np.empty(0)
     if curvatures and seen.hessians is not None:
-        bends, bent = _curvatures(seen.hessians, slope, gradients, scale.bend, usable)
+        bends, bent = _curvatures(seen.hessians, slope, gradients, scale.curvature, usable)
     sites = ObservationLayout(seen.x, np.stack(np.nonzero(usable)), bends)
     y = np.concatenate([scale(seen.values), gradients[usable], bent])
     return Observed(sites, y, scale.noise(seen.values, seen.deviations), power)

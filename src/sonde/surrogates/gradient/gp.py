@@ -38,7 +38,7 @@ class GradientPosterior(ExactPosterior):
         """What was seen, (N,): L L^-1 y."""
         return np.asarray(np.linalg.solve(self.inverse, self.white[:, 0]))
 
-    def toward(self, x: Array) -> _Both:  # type: ignore[override]
+    def cross_covariances(self, x: Array) -> _Both:  # type: ignore[override]
         """Return the covariances of values at x (m, p) with what was seen, (m, N)."""
         return _Both(self.covariance.toward(x, self.sites), self.covariance.cross(x, self.x))
 

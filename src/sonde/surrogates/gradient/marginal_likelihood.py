@@ -103,7 +103,7 @@ class Evidence:
         shape = covariance.shape, covariance.rho
         if shape not in self._trends:
             self._trends[shape] = TRENDS[covariance.shape](1.0, covariance.rho).between(self.sites, self.sites)
-        return covariance.bend * self._trends[shape]
+        return covariance.trend_variance * self._trends[shape]
 
 
 def _inverse(factor: Array) -> Array:
