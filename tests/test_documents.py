@@ -52,8 +52,9 @@ def test_the_noise_of_the_docs_is_seen_through(capsys: pytest.CaptureFixture[str
 
 
 def test_the_strategy_of_the_docs_climbs() -> None:
-    namespace: dict[str, Any] = {"space": sonde.Space(x=sonde.Float(-3, 5), y=sonde.Float(-5, 3))}
-    exec(blocks("docs/strategies.md")[0], namespace)
+    namespace: dict[str, Any] = {}
+    for block in blocks("docs/strategies.md"):
+        exec(block, namespace)
     study = namespace["study"]
     study.optimize(lambda trial: trial["x"] ** 2 + trial["y"] ** 2, 60, progress=False)
     assert study.best_value < 0.3

@@ -1,11 +1,11 @@
-"""The searches of ``hitting`` over bits, compiled: the same steps, a hundred million calls in minutes.
+"""The searches of ``hitting`` over bits, compiled by Numba: the same steps, a hundred million calls in minutes.
 
 One generation of two samples of 1000 bits takes NumPy some 30 microseconds, most of it overhead. Here the loop of
 ``hit`` is one function. ``Compiled.tell`` is that of ``sonde.igo.PBIL``, step for step (tests compare them, and the
 calls that both need); samples come from another stream of random numbers, so single runs differ.
 
-Bits are drawn in pairs from the halves of one 64-bit number of xoshiro256++ (Blackman & Vigna 2019): a probability is
-right to 2^-32.
+Bits are drawn in pairs from the halves of one 64-bit number of xoshiro256++ (Blackman & Vigna 2019): probabilities are
+exact to 2^-32.
 """
 
 import math
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 LAMBDA, EPSILON, NEITHER = range(3)
 ADAPTED = {"lambda": LAMBDA, "epsilon": EPSILON, None: NEITHER}
 KINDS = {"onemax": 0, "leadingones": 1}
-REFERENCE, GAMMA = range(2)  # places in ``state``
+REFERENCE, GAMMA = range(2)  # indices in ``state``
 
 
 class Compiled:
@@ -40,11 +40,11 @@ class Compiled:
 
     @property
     def settings(self) -> tuple[int, float, float, float, float]:
-        """What does not change."""
+        """The settings, which stay constant during a run."""
         return self.adapt, self.longest, float(self.smallest), float(self.largest), self.alpha
 
     def tell(self, bits: NDArray[np.bool_], losses: NDArray[np.int64]) -> None:
-        """Learn from a generation."""
+        """Take a step from a generation."""
         ones = np.ascontiguousarray(bits, dtype=np.uint8)
         _tell(self.theta, self.s, self.state, ones, np.asarray(losses, dtype=np.int64), *self.settings)
 
@@ -153,11 +153,11 @@ def _tell(theta, s, state, bits, losses, adapt, longest, smallest, largest, alph
     fresh = math.sqrt(take / (n * variance / m))  # eq. (10), with eq. (11) for the noise
     signal = 0.0
     for j in range(n):
-        slope = gradient[j] / m
+        component = gradient[j] / m
         if adapt != NEITHER:
-            s[j] = keep * s[j] + fresh * slope / math.sqrt(theta[j] * (1 - theta[j]))
+            s[j] = keep * s[j] + fresh * component / math.sqrt(theta[j] * (1 - theta[j]))
             signal += s[j] * s[j]
-        theta[j] = min(max(theta[j] + step * slope, margin), 1 - margin)
+        theta[j] = min(max(theta[j] + step * component, margin), 1 - margin)
     if adapt != NEITHER:
         state[GAMMA] = keep**2 * state[GAMMA] + take
         grown = state[REFERENCE] * math.exp(step * (state[GAMMA] - signal / alpha))  # eq. (12)

@@ -1,8 +1,8 @@
 """The searches over bits, each as its authors recommend it, behind one signature.
 
 A recipe is a generator that yields bits and is sent their value, to be maximised; ``played`` turns it into a function
-of (problem, n, calls, seed) that returns all values in order. Any other function of that signature will do as well:
-a new contender is a line of ``CONTENDERS``. Libraries are imported when their contender starts.
+of (problem, n, calls, seed) that returns all values in order. Any function of that signature is a contender: a new
+one is a line of ``CONTENDERS``. Libraries are imported when their contender starts.
 """
 
 from collections.abc import Callable, Generator
@@ -17,7 +17,7 @@ Points = Generator[Bits, float, None]
 Recipe = Callable[[int, int, int], Points]  # of n, calls and seed
 Contender = Callable[[Problem, int, int, int], list[float]]  # of problem, n, calls and seed
 
-ENLARGED = 1e6  # at most: Nevergrad cuts values at 1e10
+ENLARGED = 1e6  # no more: Nevergrad clips values at 1e10
 
 
 def random(n: int, calls: int, seed: int) -> Points:
@@ -28,7 +28,7 @@ def random(n: int, calls: int, seed: int) -> Points:
 
 
 def one_plus_one(n: int, calls: int, seed: int) -> Points:
-    """The (1+1)-EA: flip every bit with probability 1/n, at least one of them, and keep what is no worse."""
+    """The (1+1)-EA: flip every bit with probability 1/n, at least one of them, and accept what is not worse."""
     rng = np.random.default_rng(seed)
     parent = rng.random(n) < 0.5
     best = yield parent
@@ -48,17 +48,17 @@ def genetic(n: int, calls: int, seed: int, *, size: int = 50) -> Points:
     Of populations of 20, 50 and 100 this one ends highest in 5000 calls.
     """
     rng = np.random.default_rng(seed)
-    people = rng.random((size, n)) < 0.5
-    values = yield from _valued(people)
+    population = rng.random((size, n)) < 0.5
+    values = yield from _valued(population)
     while True:
-        pairs = rng.integers(size, size=(2, size, 2))  # of mothers and of fathers, who meet in tournaments
+        pairs = rng.integers(size, size=(2, size, 2))  # tournaments for both parents of each child
         first, second = pairs[..., 0], pairs[..., 1]
-        mothers, fathers = people[np.where(values[first] >= values[second], first, second)]
+        mothers, fathers = population[np.where(values[first] >= values[second], first, second)]
         children = np.where(rng.random((size, n)) < 0.5, mothers, fathers) ^ (rng.random((size, n)) < 1 / n)
-        everyone = np.concatenate([children, people])  # of equals the younger stay
+        everyone = np.concatenate([children, population])  # children win ties
         all_values = np.concatenate([(yield from _valued(children)), values])
         kept = np.argsort(-all_values, kind="stable")[:size]
-        people, values = everyone[kept], all_values[kept]
+        population, values = everyone[kept], all_values[kept]
 
 
 def compact(n: int, calls: int, seed: int) -> Points:
@@ -69,7 +69,7 @@ def compact(n: int, calls: int, seed: int) -> Points:
 
 
 def pbil(n: int, calls: int, seed: int) -> Points:
-    """PBIL-lambda, without a setting."""
+    """PBIL-lambda with its defaults."""
     from sonde.igo import PBIL
 
     yield from _generations(PBIL(n, seed=seed))
@@ -90,7 +90,7 @@ def sonde(problem: Problem, n: int, calls: int, seed: int) -> list[float]:
 
 
 def catcma(n: int, calls: int, seed: int) -> Points:
-    """CatCMA as it comes, every bit a category of two. It wants two numbers as well, which do nothing."""
+    """CatCMA with its defaults, every bit a choice of two. It requires two numbers as well, which have no effect."""
     from cmaes import CatCMA
 
     optimizer = CatCMA(np.zeros(2), 1.0, np.full(n, 2), seed=seed)
@@ -106,9 +106,9 @@ def catcma(n: int, calls: int, seed: int) -> Points:
 def nevergrad(n: int, calls: int, seed: int, *, name: str, bits: str) -> Points:
     """One of Nevergrad's optimizers, with bits as its ``TransitionChoice`` or its ``Choice``, and values enlarged.
 
-    Nevergrad takes a point's value for noisy, with a variance of a million until the point is seen again: one that was
-    drawn twice is then not replaced by any that is less than 70 better, and the search stands still. LeadingOnes of 64
-    bits ends at 13 instead of 64 (DiscreteOnePlusOne of 1.0.12). A million times the value is out of reach of that.
+    Nevergrad takes values for noisy, with a variance of a million until a point is evaluated again. A point that was
+    drawn twice is then replaced only by one that is at least 70 better, and the search stops. LeadingOnes of 64 bits
+    ends at 13 instead of 64 (DiscreteOnePlusOne of 1.0.12). Values times a million avoid that.
     """
     import nevergrad
 
@@ -120,9 +120,9 @@ def nevergrad(n: int, calls: int, seed: int, *, name: str, bits: str) -> Points:
         optimizer.tell(point, -ENLARGED * (yield np.array(point.value, dtype=bool)))
 
 
-def _valued(people: Bits) -> Generator[Bits, float, Any]:
+def _valued(population: Bits) -> Generator[Bits, float, Any]:
     values = []
-    for bits in people:
+    for bits in population:
         values.append((yield bits))  # noqa: PERF401 - a comprehension cannot yield
     return np.array(values)
 
@@ -134,7 +134,7 @@ def _generations(search: Any) -> Points:
 
 
 def played(recipe: Recipe) -> Contender:
-    """Return the contender that values what a recipe yields until the calls are used."""
+    """Return the contender that evaluates the points of a recipe until the calls are used up."""
 
     def play(problem: Problem, n: int, calls: int, seed: int) -> list[float]:
         source = recipe(n, calls, seed)

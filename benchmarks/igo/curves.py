@@ -1,4 +1,4 @@
-"""Tables and pictures of training curves: medians and quartiles over trials, the paper's final errors beside them."""
+"""Tables and figures of training curves: medians and quartiles over trials, with the final errors of the paper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = dict[str, str]
 
 
 def draw(file: Path, title: str, paper: Mapping[str, str]) -> None:
-    """Print the table of a file of rows, and paint the picture if that is possible."""
+    """Print the table of a file of rows, and plot the figure if Matplotlib is installed."""
     rows = read(file)
     methods = [name for name in paper if any(own["method"] == name for own in rows)]
     curves = {name: {cell: cells(rows, name, cell) for cell in ("error", "lambda_r", "ones")} for name in methods}
@@ -28,7 +28,7 @@ def draw(file: Path, title: str, paper: Mapping[str, str]) -> None:
 
 
 def cells(rows: Sequence[Row], method: str, name: str) -> Array:
-    """Return a cell's numbers of all trials of a method, (trials, looks)."""
+    """Return the numbers of a column for all trials of a method, (trials, test evaluations)."""
     return np.array([[float(value) for value in own[name].split()] for own in rows if own["method"] == method])
 
 
@@ -52,7 +52,7 @@ def quartiles(values: Array, digits: int) -> str:
 
 
 def paint(path: Path, after: Array, curves: dict[str, dict[str, Array]], title: str, paper: Mapping[str, str]) -> None:
-    """Paint the test error and lambda_r over steps: medians, and the quartiles as bands."""
+    """Plot the test error and lambda_r over steps: medians, with quartiles as bands."""
     from benchmarks.first_order.plots import COLOURS, GREY, legend, panels, save
 
     figure, axes = panels(1, 2, (11, 3.8))

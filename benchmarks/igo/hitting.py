@@ -1,4 +1,4 @@
-"""First hitting times: how many calls of a function over bits a search makes until it has drawn the optimum.
+"""First hitting times: the number of calls of a function over bits until a search first draws the optimum.
 
 Functions are losses of many rows of bits at once, 0 at the optimum, which is all ones. Algorithms are those of the
 paper's figure 1, and PBIL-lambda at the levels alpha of its figure 4.
@@ -24,16 +24,16 @@ def onemax(bits: Bits) -> Losses:
 
 
 def leadingones(bits: Bits) -> Losses:
-    """Return how many bits do not belong to the ones at the front."""
+    """Return n minus the number of leading ones."""
     n = bits.shape[1]
-    front = bits.argmin(axis=1)  # of a row of ones, 0
+    front = bits.argmin(axis=1)  # 0 for a row of ones
     whole = bits[np.arange(len(bits)), front]
     return np.where(whole, 0, n - front)
 
 
 FUNCTIONS: dict[str, Callable[[Bits], Losses]] = {"onemax": onemax, "leadingones": leadingones}
 
-FIRST = "pbil-lambda"  # the others are stopped by its median
+FIRST = "pbil-lambda"  # its median limits the calls of the others
 ALPHAS = {1.1: "pbil-lambda-1.1", 1.25: "pbil-lambda-1.25", 1.5: FIRST, 1.75: "pbil-lambda-1.75",
           2.0: "pbil-lambda-2", 3.0: "pbil-lambda-3"}  # fmt: skip
 COMPARED = (FIRST, "pbil-epsilon", "cga-n", "cga-root-n")
@@ -51,7 +51,7 @@ ALGORITHMS: dict[str, Callable[[int, int], PBIL]] = {  # of n and a seed
 
 
 class Hit(NamedTuple):
-    """How a run ended."""
+    """The end of a run."""
 
     calls: int
     found: bool
@@ -60,7 +60,7 @@ class Hit(NamedTuple):
 
 
 def hit(search: PBIL, function: Callable[[Bits], Losses], limit: float = math.inf) -> Hit:
-    """Search until a sample is the optimum, or until so many calls."""
+    """Search until a sample is the optimum, or until ``limit`` calls."""
     started, calls, largest = time.perf_counter(), 0, 0
     while calls < limit:
         bits = search.ask()

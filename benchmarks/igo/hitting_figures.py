@@ -1,4 +1,4 @@
-"""Tables and pictures of first hitting times: medians and quartiles of the runs of an algorithm at each n.
+"""Tables and figures of first hitting times: medians and quartiles of the runs of an algorithm at each n.
 
 A run that was stopped counts as longer than any that was not. A quartile that falls on such runs is written as
 "> calls", and drawn open at the calls where they were stopped.
@@ -39,7 +39,7 @@ class Quartiles(NamedTuple):
 
 
 def draw(file: Path, path: Path, rows: Sequence[Row], figures: Sequence[int]) -> None:
-    """Print and write the tables of the runs in a file, and paint the pictures, under a path without ending."""
+    """Print and write the tables of the runs in a file, and plot the figures, under a path without suffix."""
     groups: dict[Key, list[Row]] = {}
     for row in sorted(rows, key=lambda row: int(row["n"])):
         groups.setdefault((row["function"], int(row["n"]), row["algorithm"]), []).append(row)
@@ -52,18 +52,18 @@ def draw(file: Path, path: Path, rows: Sequence[Row], figures: Sequence[int]) ->
             if (key := (function, n, algorithm)) in groups
         }
         if own:
-            place, title = path.with_name(f"{path.name}_figure{figure}.csv"), f"Figure {figure}: first hitting times"
-            table(place, title, hitting_lines(own) if figure == 1 else relative_lines(own), machine(file))
-            paint(place, {key: quartiles(group) for key, group in own.items()}, figure)
+            target, title = path.with_name(f"{path.name}_figure{figure}.csv"), f"Figure {figure}: first hitting times"
+            table(target, title, hitting_lines(own) if figure == 1 else relative_lines(own), machine(file))
+            paint(target, {key: quartiles(group) for key, group in own.items()}, figure)
 
 
 def quartiles(group: Sequence[Row]) -> Quartiles:
     """Return the quartiles of the calls of runs, where stopped ones are longer than all others."""
     ends = sorted((row["found"] != "1", int(row["calls"])) for row in group)
     calls, found = np.array([calls for _, calls in ends]), sum(not stopped for stopped, _ in ends)
-    places = [share * (len(calls) - 1) for share in (0.25, 0.5, 0.75)]
-    known = [math.ceil(place) < found for place in places]
-    reached = np.interp(places, np.arange(len(calls)), calls)
+    positions = [share * (len(calls) - 1) for share in (0.25, 0.5, 0.75)]
+    known = [math.ceil(position) < found for position in positions]
+    reached = np.interp(positions, np.arange(len(calls)), calls)
     bound = calls[found:].min() if found < len(calls) else np.inf  # where the first of them was stopped
     values = [float(value) if sure else float(bound) for value, sure in zip(reached, known, strict=True)]
     return Quartiles((values[0], values[1], values[2]), (known[0], known[1], known[2]))
@@ -93,7 +93,7 @@ def relative_lines(groups: dict[Key, list[Row]]) -> list[Row]:
 
 
 def described(key: Key, group: Sequence[Row]) -> Row:
-    """Return what a row begins with."""
+    """Return the first cells of a row."""
     function, n, algorithm = key
     row = {"function": function, "n": str(n), "algorithm": algorithm, "runs": str(len(group))}
     return row | {"found": str(sum(row["found"] == "1" for row in group))}
@@ -105,7 +105,7 @@ def best(all_quartiles: dict[Key, Quartiles], key: Key) -> float:
 
 
 def paint(path: Path, all_quartiles: dict[Key, Quartiles], figure: int) -> None:
-    """Paint figure 1, calls, or 4, calls over the best median, beside its table."""
+    """Plot figure 1, calls, or figure 4, calls over the best median, next to its table."""
     picture, axes = panels(1, len(FUNCTIONS), (9.5, 3.6))
     units = {key: best(all_quartiles, key) if figure == 4 else 1.0 for key in all_quartiles}
     for axis, function in zip(axes[0], FUNCTIONS, strict=True):

@@ -16,7 +16,7 @@ Any other run is stopped after ten times the median of its calls for the same fu
 that.
 
 Every run is added to ``igo_hitting_time_runs.csv`` (``igo_hitting_time_short_runs.csv``) as it ends, and is not
-repeated: killing it loses the run it was in.
+repeated: killing the script loses the current run only.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Size(NamedTuple):
-    """How large the figures are."""
+    """The extent of the figures."""
 
     name: str
     sizes: list[int]
@@ -97,13 +97,13 @@ def plan(size: Size, options: argparse.Namespace) -> list[Case]:
 
 
 def add_missing(file: Path, cases: Sequence[Case]) -> None:
-    """Make the runs that are not there."""
+    """Make the missing runs."""
     for label, case in missing(file, cases, made):
         run(file, case, label=label)
 
 
 def add_missing_together(file: Path, cases: Sequence[Case]) -> None:
-    """Make the runs that are not there of what draws two samples at a time, all seeds together on a GPU."""
+    """Make the missing runs of the searches that draw two samples at a time, all seeds together on a GPU."""
     from benchmarks.igo.hitting import ALGORITHMS
     from benchmarks.igo.pairs import hit_together
 
@@ -118,12 +118,12 @@ def add_missing_together(file: Path, cases: Sequence[Case]) -> None:
 
 
 def made(row: dict[str, str]) -> Case:
-    """Return the run that a row is of."""
+    """Return the run of a row."""
     return Case(row["function"], int(row["n"]), row["algorithm"], int(row["seed"]))
 
 
 def run(file: Path, case: Case, *, label: str) -> None:
-    """Make one run and keep it."""
+    """Make one run and append it to the file."""
     from benchmarks.igo.hitting import ALGORITHMS, FIRST, FUNCTIONS, hit
 
     limit = math.inf if case.algorithm == FIRST else limit_of(case, read(file))
@@ -138,7 +138,7 @@ def run(file: Path, case: Case, *, label: str) -> None:
 
 
 def keep(file: Path, case: Case, end: Hit, *, label: str) -> None:
-    """Add a run to the file, and say how it ended."""
+    """Append a run to the file, and print how it ended."""
     row = case._asdict() | {"calls": end.calls, "found": int(end.found), "samples": end.samples}
     append(file, row | {"seconds": f"{end.seconds:.4g}"})
     calls = f"{end.calls} calls" if end.found else f"not after {end.calls} calls"
@@ -147,7 +147,7 @@ def keep(file: Path, case: Case, end: Hit, *, label: str) -> None:
 
 
 def limit_of(case: Case, rows: Sequence[dict[str, str]]) -> int:
-    """Return how many calls a run may have: so many times the median of pbil-lambda's."""
+    """Return the most calls of a run: ``PATIENCE`` times the median of pbil-lambda."""
     from benchmarks.igo.hitting import FIRST
 
     own = [row for row in rows if (row["function"], int(row["n"]), row["algorithm"]) == (*case[:2], FIRST)]

@@ -1,11 +1,12 @@
-"""The two networks whose structure is a mask of bits, and the steps that train many of them side by side.
+"""The two networks whose structure is a mask of bits, and the steps that train many of them in parallel.
 
 A *network* says what a mask means; its weights are a dictionary of arrays. A *learner* is one set of weights with its
 velocity. Everything is written for one learner; ``step``, ``test_errors``, ``untrained`` and ``shuffled`` take all
 learners at once, stacked along the first axis.
 
-A step is that of eq. (13): the mean gradient over the learner's masks on one mini-batch, cut to the network's greatest
-norm, plus weight decay of all weights and biases, with Nesterov's momentum as Sutskever et al. (2013) have it.
+A step is that of eq. (13): the mean gradient over the learner's masks on one mini-batch, clipped to the network's
+greatest norm, plus weight decay of all weights and biases, with Nesterov's momentum in the form of Sutskever et al.
+(2013).
 
 Legend: b images of a mini-batch, p pixels, n bits, k masks of a step, h hidden layers of u units; first (p, u), hidden
 (h - 1, u, u), last (u, 10), and their biases.
@@ -49,7 +50,7 @@ class Network(ABC):
 
     @property
     def greatest_norm(self) -> float:
-        """The norm to which the gradient of the loss is cut."""
+        """The norm to which the gradient of the loss is clipped."""
         return math.inf
 
     @abstractmethod
@@ -81,7 +82,7 @@ class Layers(Network):
 
     @property
     def greatest_norm(self) -> float:
-        """The paper's: sums of many layers grow."""
+        """That of the paper: sums of many layers grow."""
         return 2.0
 
     def logits(self, weights: Weights, mask: Array, x: Array) -> Array:
@@ -118,7 +119,7 @@ class Activations(Network):
 
 
 def unrolled() -> bool:
-    """Whether to compile layers one by one: for a GPU, which waits between the rounds of a loop."""
+    """Whether to unroll the loop over layers: on a GPU, where every iteration of a loop costs a launch."""
     return jax.default_backend() != "cpu"
 
 
@@ -128,7 +129,7 @@ def mixed(x: Array, kinds: Array) -> Array:
 
 
 class Learner(NamedTuple):
-    """What training changes."""
+    """Weights and velocity of one network."""
 
     weights: Weights
     velocity: Weights

@@ -1,11 +1,11 @@
-"""The searches of ``hitting`` that draw two samples at a time, on a GPU: all seeds side by side, a program for each.
+"""The searches of ``hitting`` that draw two samples at a time, on a GPU: all seeds in parallel, one program for each.
 
 A hundred million calls at 3000 bits take a core twenty minutes. Here a run is one program of a Pallas kernel, whose
 loop keeps probabilities, signal and random numbers in registers. ``Pairs.step`` is that of ``sonde.igo.PBIL`` at two
 samples, step for step (tests compare them, in Pallas's interpreter); samples come from another stream of random
 numbers, so single runs differ.
 
-Every bit has a generator of its own, xoshiro128++ (Blackman & Vigna 2021): a probability is right to 2^-32.
+Every bit has its own generator, xoshiro128++ (Blackman & Vigna 2021): probabilities are exact to 2^-32.
 """
 
 import functools
@@ -30,7 +30,7 @@ NEVER = -1
 
 
 class State(NamedTuple):
-    """Where a run is."""
+    """The state of a run."""
 
     theta: Array  # (padded,)
     s: Array  # (padded,)
@@ -41,11 +41,11 @@ class State(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """What does not change: the settings of a ``PBIL`` of two samples."""
+    """The constant settings: those of a ``PBIL`` with two samples."""
 
     n: int
     function: str
-    adapted: bool  # the step, by epsilon
+    adapted: bool  # whether the step size adapts
     longest: float
     smallest: float
     largest: float
@@ -71,7 +71,7 @@ class Pairs(NamedTuple):
         return lax.broadcasted_iota(jnp.int32, (self.padded,), 0)
 
     def start(self, seed: int) -> State:
-        """Return where a run begins."""
+        """Return the initial state of a run."""
         words = np.random.SeedSequence(seed).generate_state(4 * self.padded, np.uint32).reshape(4, -1)
         half, zero = jnp.full(self.padded, 0.5, dtype=jnp.float64), jnp.zeros(self.padded, dtype=jnp.float64)
         a, b, c, d = (jnp.asarray(each) for each in words)
@@ -85,7 +85,7 @@ class Pairs(NamedTuple):
         return jnp.sum(jnp.where(bits, 0, 1).astype(jnp.int32))
 
     def drawn(self, state: State) -> tuple[State, Array, Array]:
-        """Return two samples (padded,): bits that are not there are ones."""
+        """Return two samples (padded,); the padding is ones."""
         words, pair = state.words, []
         for _ in range(2):
             number, words = _random(*words)
@@ -93,20 +93,20 @@ class Pairs(NamedTuple):
         return state._replace(words=words), pair[0], pair[1]
 
     def step(self, state: State, one: Array, other: Array, calls: Array) -> State:
-        """Learn from two samples, drawn after so many calls: a step along the natural gradient, and adaptation."""
+        """Take a step from two samples that were drawn after ``calls`` calls: natural gradient, then adaptation."""
         losses = self.loss(one), self.loss(other)
         hit = jnp.where(losses[0] == 0, calls + 1, jnp.where(losses[1] == 0, calls + 2, NEVER))
         state = state._replace(calls=jnp.where(state.calls == NEVER, hit, state.calls))
         sign = jnp.sign(losses[1] - losses[0]).astype(jnp.float64)  # equal losses: no step
-        slope = sign * (one.astype(jnp.float64) - other.astype(jnp.float64))
+        gradient = sign * (one.astype(jnp.float64) - other.astype(jnp.float64))
         step = self.longest / (state.reference / self.smallest) if self.adapted else self.longest
         margin = min(1 / self.n, 0.25)
-        theta = jnp.clip(state.theta + step * slope, margin, 1 - margin)
+        theta = jnp.clip(state.theta + step * gradient, margin, 1 - margin)
         if not self.adapted:
             return state._replace(theta=theta)
         keep, take = 1 - step, step * (2 - step)
         fresh = jnp.sqrt(take / (2.0 * self.n))  # eq. (10), with eq. (11) for the noise: weights 2 and -2
-        s = keep * state.s + fresh * slope * lax.rsqrt(state.theta * (1 - state.theta))
+        s = keep * state.s + fresh * gradient * lax.rsqrt(state.theta * (1 - state.theta))
         gamma = keep * keep * state.gamma + take
         grown = state.reference * jnp.exp(step * (gamma - jnp.sum(s * s) / self.alpha))  # eq. (12)
         moved = sign != 0
@@ -121,9 +121,9 @@ class Pairs(NamedTuple):
 def hit_together(
     search: PBIL, seeds: Sequence[int], function: str, limit: int, *, interpret: bool = False
 ) -> list[Hit]:
-    """Search until a sample is the optimum, or until so many calls: runs with the settings of one, each with its seed.
+    """Run a search with each of the seeds until a sample is the optimum, or until ``limit`` calls.
 
-    The seconds of all are shared evenly.
+    The total time is divided evenly among the runs.
     """
     with jax.enable_x64(True):
         pairs = Pairs.of(search, function)
@@ -140,7 +140,7 @@ def hit_together(
 
 @functools.partial(jax.jit, static_argnames=("pairs", "interpret"))
 def _advanced(pairs: Pairs, states: State, calls: int, steps: int, *, interpret: bool = False) -> State:
-    """Return runs (many, ...) after so many steps more."""
+    """Return runs (many, ...) after ``steps`` more steps."""
     leaves, tree = jax.tree.flatten(states)
 
     def kernel(*refs: Any) -> None:

@@ -2,8 +2,8 @@
 
 In instance 1 the best string of many problems is all ones, and of the Ising models all zeros as well. Nevergrad's
 transitions begin at all zeros, so that Ising would be solved in the first call. Therefore every run exchanges zero and
-one in about half of the bits, drawn at random. All contenders meet the same exchange with a seed; searches that begin
-at random and treat zero and one alike do not notice. Values are those of instance 1.
+one in about half of the bits, drawn at random. All contenders get the same exchange for a seed; it does
+not affect searches that start at random and treat zero and one alike. Values are those of instance 1.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ NAMES = dict(enumerate(PROBLEMS, 1))  # by IOH's number
 
 
 def problem(number: int, n: int, seed: int) -> Problem:
-    """Return a problem of n bits as the runs of a seed see it."""
+    """Return a problem of n bits, with the exchanged bits of a seed."""
     import ioh
 
     function = ioh.get_problem(number, instance=1, dimension=n, problem_class=ioh.ProblemClass.PBO)

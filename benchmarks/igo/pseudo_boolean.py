@@ -1,4 +1,4 @@
-"""IOH's 25 pseudo-Boolean problems in 5000 calls: who ends highest.
+"""IOH's 25 pseudo-Boolean problems in 5000 calls: which search reaches the highest value.
 
     python -m benchmarks.igo.pseudo_boolean                                 # 6 problems of 64 bits, 3 runs
     python -m benchmarks.igo.pseudo_boolean --full --core 1                 # all 25 of 64 and 100 bits, 5 runs
@@ -6,8 +6,8 @@
     python -m benchmarks.igo.pseudo_boolean --full --draw                   # the tables and the picture of what has run
 
 Every run is added to ``igo_pseudo_boolean_runs.csv`` (``igo_pseudo_boolean_short_runs.csv``) as it ends, and is not
-repeated: killing it loses the run it was in. The tables and the picture are of the contenders asked for, on what all
-of them have run.
+repeated: killing the script loses the current run only. The tables and the figure are of the
+contenders asked for, on the cases that all of them have run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CALLS = 5000
 
 
 class Size(NamedTuple):
-    """How much is run."""
+    """The extent of the comparison."""
 
     name: str
     problems: list[int]
@@ -39,7 +39,7 @@ SHORT = Size("igo_pseudo_boolean_short", [1, 2, 18, 19, 23, 25], [64], 3)
 
 
 class Case(NamedTuple):
-    """What all contenders meet: a problem of n bits with a seed."""
+    """A problem of n bits with a seed; every contender runs it."""
 
     problem: int
     n: int
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def add_missing(file: Path, size: Size, options: argparse.Namespace) -> int:
-    """Make the runs that are asked for and not there; return how many failed."""
+    """Make the missing runs; return how many failed."""
     from benchmarks.igo.contenders import CONTENDERS
     from benchmarks.igo.problems import NAMES
 
@@ -99,7 +99,7 @@ def make(case: Case, name: str) -> tuple[dict[str, Any], float]:
     from benchmarks.igo.problems import problem
     from benchmarks.igo.ranks import improvements
 
-    started = time.process_time()  # of the processor: others may be using it
+    started = time.process_time()  # processor time: the machine may be shared
     values = CONTENDERS[name](problem(*case), case.n, CALLS, key(case))
     seconds = time.process_time() - started
     row = case._asdict() | {"contender": name, "calls": len(values), "seconds": f"{seconds:.3g}"}

@@ -1,8 +1,8 @@
-"""Who ends highest: ranks on what all contenders have run, and a paired test of the first against each other.
+"""Ranks of the final values on the runs that all contenders have, and a paired test of the first against each.
 
 A *case* is a problem of n bits with a seed: there the contenders' best values are ranked, 1 the highest, equal ones
 sharing theirs. A *group* is the cases of a problem of n bits. Every case counts once in a mean rank, and every group
-once in the test: seeds of one problem are no independent evidence about searches.
+once in the test, since seeds of one problem are not independent evidence about searches.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Row = dict[str, str]
 Group = tuple[int, int]  # n, problem
 
-SEEN = (100, 200, 500, 1000, 2000, 5000)  # calls
+CHECKPOINTS = (100, 200, 500, 1000, 2000, 5000)  # calls
 DIGITS = 10  # sums of the same terms in another order are equal
 
 
@@ -36,20 +36,20 @@ def improvements(values: Sequence[float]) -> str:
     return " ".join(kept)
 
 
-def seen(cell: str) -> Array:
-    """Return the best value of a run after each of ``SEEN`` calls."""
+def best_at_checkpoints(cell: str) -> Array:
+    """Return the best value of a run after each of ``CHECKPOINTS`` calls."""
     pairs = [pair.split(":") for pair in cell.split()]
     calls, values = np.array([int(call) for call, _ in pairs]), np.array([float(value) for _, value in pairs])
-    return values[np.searchsorted(calls, SEEN, side="right") - 1]
+    return values[np.searchsorted(calls, CHECKPOINTS, side="right") - 1]
 
 
 def shared(runs: Sequence[Row]) -> tuple[list[str], dict[Group, Array]]:
-    """Return the contenders and, by group, their best values (seeds, contenders, SEEN) in the cases all have run."""
+    """Return the contenders and, by group, their best values (seeds, contenders, CHECKPOINTS) on shared cases."""
     names = list(dict.fromkeys(run["contender"] for run in runs))
     cases: dict[tuple[Group, int], dict[str, Array]] = {}
     for run in runs:
         case = (int(run["n"]), int(run["problem"])), int(run["seed"])
-        cases.setdefault(case, {})[run["contender"]] = seen(run["best"])
+        cases.setdefault(case, {})[run["contender"]] = best_at_checkpoints(run["best"])
     groups: dict[Group, list[list[Array]]] = {}
     for (group, _), own in sorted(cases.items(), key=lambda item: item[0]):
         if len(own) == len(names):
@@ -58,7 +58,7 @@ def shared(runs: Sequence[Row]) -> tuple[list[str], dict[Group, Array]]:
 
 
 def draw(file: Path, path: Path, runs: Sequence[Row]) -> None:
-    """Print and write the tables of runs in a file, and paint the picture, under a path without ending."""
+    """Print and write the tables of the runs in a file, and plot the figure, under a path without suffix."""
     names, values = shared(runs)
     if not values:
         print(f"no case has been run by all of {', '.join(names)} yet: there is nothing to compare")
@@ -116,16 +116,16 @@ def finals(names: Sequence[str], values: Mapping[Group, Array]) -> list[Row]:
 
 
 def paint(path: Path, names: Sequence[str], ranks: Array) -> None:
-    """Paint mean ranks (contenders, SEEN) over calls."""
+    """Plot mean ranks (contenders, CHECKPOINTS) over calls."""
     figure, axes = panels(1, 1, (6.5, 3.6))
     axis = axes[0][0]
     looks = cycle(product(("-", "--", ":"), COLOURS))
     styles = dict(zip(names, looks, strict=False))
     for i in np.argsort(ranks[:, -1], kind="stable"):
         line, colour = styles[names[i]]
-        axis.plot(SEEN, ranks[i], line, marker="o", markersize=3, color=colour, linewidth=1.3, label=names[i])
+        axis.plot(CHECKPOINTS, ranks[i], line, marker="o", markersize=3, color=colour, linewidth=1.3, label=names[i])
     axis.set(xscale="log", xlabel="calls", ylabel="mean rank of the best value")
-    axis.set_xticks(SEEN, [str(calls) for calls in SEEN])
+    axis.set_xticks(CHECKPOINTS, [str(calls) for calls in CHECKPOINTS])
     axis.minorticks_off()
     axis.invert_yaxis()
     axis.grid(alpha=0.25, color=GREY)

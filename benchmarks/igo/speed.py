@@ -1,4 +1,4 @@
-"""The cost of the search itself: a step of ``sonde.igo``, a million evaluations, and a suggestion of the strategy.
+"""The time of the search itself: a step of ``sonde.igo``, a million evaluations, and a suggestion of the strategy.
 
 python -m benchmarks.igo.speed
 """
@@ -23,7 +23,7 @@ def main() -> None:
 
 
 def measured() -> Iterator[tuple[str, float, str]]:
-    """Go through what is measured: what, seconds, target."""
+    """Yield the measurements: description, seconds, target."""
     for bits in (31, 3072):
         yield f"ask + tell, {bits} bits, 2 samples (PBIL-epsilon)", step(bits), "100 us" if bits == 3072 else ""
     yield "10^6 evaluations of OneMax, 1000 bits", million(), "seconds"
@@ -59,7 +59,7 @@ def million() -> float:
 
 
 def trial(bits: int, results: int, repetitions: int = 50) -> float:
-    """Return the seconds of a trial in memory, ask and tell, after so many results."""
+    """Return the seconds of a trial in memory, ask and tell, after ``results`` trials."""
     from sonde import Bool, Space, Study
 
     names = [f"bit{i}" for i in range(bits)]
@@ -69,7 +69,7 @@ def trial(bits: int, results: int, repetitions: int = 50) -> float:
         started = time.perf_counter()
         for _ in range(count):
             asked = study.ask()
-            study.tell(asked, sum((1 + place % 7) * asked[name] for place, name in enumerate(names)))
+            study.tell(asked, sum((1 + i % 7) * asked[name] for i, name in enumerate(names)))
         return time.perf_counter() - started
 
     spend(results)

@@ -1,4 +1,4 @@
-"""Figures 2 and 3: which layers, and which activation of each unit, learned while the weights are, on MNIST.
+"""Figures 2 and 3: selection of layers, and of each unit's activation, during the training of the weights, on MNIST.
 
     python -m benchmarks.igo.structure layers --short                        # minutes on one core
     python -m benchmarks.igo.structure layers --trials 30 --seconds 540      # as many iterations as fit, on a GPU
@@ -6,15 +6,16 @@
     python -m benchmarks.igo.structure layers --draw                         # the table and the picture of what has run
 
 ``layers``: 32 hidden layers of 128 units, 31 bits. ``activations``: three of 1024, 3072 bits, and two networks without
-a choice; short, three of 256. Methods are the paper's: cGA and PBIL-epsilon draw two masks a step for one mini-batch
-and move the weights by their mean gradient; PBIL-lambda draws one mask for each mini-batch and moves theta after lambda
-of them. The initial learning rate and the number of iterations are in another paper: ours are options, and the number
-counts, since the rate falls at 1/2 and 3/4 of it. Mini-batches follow a new order each epoch. A trial's methods share
-their first weights and their orders.
+a choice; with ``--short``, three of 256. Methods are the paper's: cGA and PBIL-epsilon draw two masks a step for one
+mini-batch and move the weights by their mean gradient; PBIL-lambda draws one mask for each mini-batch and moves theta
+after lambda of them. The initial learning rate and the number of iterations are in another paper. Here they are
+options, and the number matters, since the rate falls at 1/2 and 3/4 of it. Mini-batches follow a new order each epoch.
+A trial's methods share their first weights and their orders.
 
 All trials train at the same time, the searches on the host: one call a step for those with two masks, one for those
-with one. While the device is at one call the host learns from the other. Rows, one for each trial of a method, are
-written at every look at the test images. Needs JAX and NumPy, and Matplotlib for the picture: ``--draw`` makes it up.
+with one. While the device runs one call, the host updates the other searches. Rows, one for each trial of a method,
+are written at every evaluation of the test images. Needs JAX and NumPy, and Matplotlib for the figure: ``--draw``
+plots it afterwards.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ Bits = NDArray[np.bool_]
 RATE = 0.01
 PILOT = 40  # steps that are timed, after half as many that are not
 RESERVE, PART = 10.0, 0.93  # seconds kept for the end, and the part of the rest that is planned
-EVEN = 12  # looks at equal distances; the others are at equal ratios
+EVEN = 12  # test evaluations at equal distances; the others are at equal ratios
 
 
 class Experiment(NamedTuple):
@@ -77,7 +78,7 @@ EXPERIMENTS = {
 
 
 class Chooser(ABC):
-    """Where the masks of a trial come from; each step draws and then tells."""
+    """The source of the masks of a trial; each step draws and then tells."""
 
     masks: int  # a step
 
@@ -87,7 +88,7 @@ class Chooser(ABC):
 
     @abstractmethod
     def tell(self, losses: Array) -> None:
-        """Learn from the losses of the masks drawn last."""
+        """Take a step from the losses of the masks drawn last."""
 
     @abstractmethod
     def likeliest(self) -> Bits:
@@ -150,7 +151,7 @@ class Singles(Pairs):
 
 
 class Fixed(Chooser):
-    """One mask for ever."""
+    """A constant mask."""
 
     masks = 1
 
@@ -162,7 +163,7 @@ class Fixed(Chooser):
         return self.mask[None]
 
     def tell(self, losses: Array) -> None:
-        """Nothing is learned."""
+        """Ignore the losses."""
 
     def likeliest(self) -> Bits:
         """Return the mask."""
@@ -180,7 +181,7 @@ CHOOSERS = {
 
 @dataclass
 class Trial:
-    """A trial of a method, and what was seen of it."""
+    """A trial of a method, and its training curves."""
 
     method: str
     number: int
@@ -202,7 +203,7 @@ class Crew:
         self._losses: Any = None
 
     def launch(self, done: int, rate: float) -> None:
-        """Begin the step after so many."""
+        """Start the step after ``done`` steps."""
         count = len(self.training.classes)
         epoch, place = divmod(done, count // BATCH)
         if place == 0:
@@ -213,13 +214,13 @@ class Crew:
         )
 
     def collect(self) -> None:
-        """Wait for the step that was begun, and learn from its losses."""
+        """Wait for the started step, and tell its losses."""
         self._losses = np.asarray(self._losses, dtype=float)
         for trial, losses in zip(self.trials, self._losses, strict=True):
             trial.chooser.tell(losses)
 
     def look(self) -> None:
-        """Note where the trials are."""
+        """Record the test errors and the state of the trials."""
         masks = np.stack([trial.chooser.likeliest() for trial in self.trials])
         errors = np.asarray(test_errors(self.network, self.test, self.learners.weights, masks))
         for trial, error, losses, mask in zip(self.trials, errors, self._losses, masks, strict=True):
@@ -230,30 +231,30 @@ class Crew:
 
 
 def crews(network: Network, images: tuple[Images, Images], methods: Sequence[str], trials: int) -> list[Crew]:
-    """Return all trials of all methods, together where they can be."""
+    """Return all trials of all methods, grouped by their number of masks a step."""
     made = [Trial(name, t, CHOOSERS[name](network.bits, t)) for name in methods for t in range(trials)]
     groups = [[trial for trial in made if trial.chooser.masks == masks] for masks in (2, 1)]
     return [Crew(network, images, group) for group in groups if group]
 
 
 def looks(iterations: int, points: int) -> list[int]:
-    """Return after which steps to look: at the quarters and between, and at equal ratios from the first on."""
+    """Return the steps of test evaluations: some at equal distances, the others at equal ratios."""
     even = np.linspace(0, iterations, EVEN + 1)[1:] if points > EVEN else [iterations]
     ratios = np.geomspace(1, iterations, max(points - len(even), 1))
     return sorted({max(1, round(at)) for at in (*even, *ratios)})
 
 
 def rate_at(done: int, iterations: int, initial: float) -> float:
-    """Return the learning rate of the step after so many: a tenth from 1/2 on, a hundredth from 3/4."""
+    """Return the learning rate after ``done`` steps: a tenth from 1/2 on, a hundredth from 3/4."""
     return initial * 0.1 ** ((2 * done >= iterations) + (4 * done >= 3 * iterations))
 
 
 def train(together: Sequence[Crew], iterations: int, initial: float, at: Sequence[int], keep: Any = None) -> None:
-    """Train all, look at the steps ``at`` and call ``keep`` with how many of these are past."""
+    """Train all trials, evaluate them after the steps ``at``, and call ``keep`` with those of ``at`` that are done."""
     for crew in together:
         crew.launch(0, initial)
     for done in range(1, iterations + 1):
-        for crew in together:  # while the device is at the other crew's step
+        for crew in together:  # while the device runs the step of the other crew
             crew.collect()
             if done in at:
                 crew.look()
@@ -264,7 +265,7 @@ def train(together: Sequence[Crew], iterations: int, initial: float, at: Sequenc
 
 
 def planned(together: Sequence[Crew], until: float, points: int) -> int:
-    """Return how many iterations end before a time, looks included, after measuring one; uses the crews up."""
+    """Return how many iterations fit before a time, from a timed pilot; the crews cannot be used afterwards."""
     train(together, PILOT // 2, RATE, [PILOT // 2])  # compiles
     begun = time.perf_counter()
     train(together, PILOT, RATE, [])

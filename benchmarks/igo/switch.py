@@ -1,4 +1,4 @@
-"""From when on ``igo`` should have a discrete space: it, ``gp`` and ``dngo`` continue the same history.
+"""The number of results from which on ``auto`` should use ``igo``: it, ``gp`` and ``dngo`` continue one history.
 
     python -m benchmarks.igo.switch                                          # after 300 results, 60 more trials
     python -m benchmarks.igo.switch --after 300,1000,2000 --more 200 --runs 3
@@ -39,13 +39,13 @@ def main() -> None:
     report("igo_switch", f"Best values of {options.n} bits after {options.more} more trials", rows)
     for after in options.after:
         here = [[float(row[name]) for name in options.strategies] for row in rows if row["results"] == after]
-        wins = [sum(row[place] >= max(row) for row in here) for place in range(len(options.strategies))]
+        wins = [sum(row[i] >= max(row) for row in here) for i in range(len(options.strategies))]
         won = ", ".join(f"{name} {count}" for name, count in zip(options.strategies, wins, strict=True))
         print(f"after {after} results, best or tied of {len(here)}: {won}")
 
 
 def compare(space: Space, number: int, seed: int, after: int, options: argparse.Namespace) -> dict[str, Any]:
-    """Return a row: what each strategy makes of the same first results."""
+    """Return a row: the best values of all strategies after the same first results."""
     from benchmarks.igo.problems import NAMES, problem
     from sonde import Study
 
@@ -65,7 +65,7 @@ def compare(space: Space, number: int, seed: int, after: int, options: argparse.
 
 
 def spend(study: Study, value: Callable[[Any], float], count: int) -> None:
-    """Ask for and tell so many trials."""
+    """Ask for and tell ``count`` trials."""
     import numpy as np
 
     for _ in range(count):

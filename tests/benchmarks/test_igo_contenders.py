@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from benchmarks.igo.contenders import CONTENDERS
 from benchmarks.igo.problems import NAMES, Bits, problem
-from benchmarks.igo.ranks import SEEN, finals, improvements, seen, shared, standings
+from benchmarks.igo.ranks import CHECKPOINTS, best_at_checkpoints, finals, improvements, shared, standings
 from scipy.stats import rankdata
 
 N, CALLS = 20, 400
@@ -80,7 +80,7 @@ def test_a_constant_string_does_not_solve_ising() -> None:
 def test_improvements_keep_the_best_so_far() -> None:
     values = np.random.default_rng(0).integers(0, 1000, 5000).astype(float).tolist()
     best = np.maximum.accumulate(values)
-    np.testing.assert_array_equal(seen(improvements(values)), [best[calls - 1] for calls in SEEN])
+    np.testing.assert_array_equal(best_at_checkpoints(improvements(values)), [best[calls - 1] for calls in CHECKPOINTS])
     assert improvements([1.0, 0.5, 1.0, 2.25]) == "1:1 4:2.25"
 
 

@@ -1,4 +1,4 @@
-"""Families to test, functions over bits, and how a search is driven."""
+"""Families to test, functions over bits, and helpers that run a search."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def onemax(bits: NDArray[Any]) -> Array:
 
 
 def leadingones(bits: NDArray[Any]) -> Array:
-    front = bits.argmin(axis=1)  # of a row of ones, 0
+    front = bits.argmin(axis=1)  # 0 for a row of ones
     return np.where(bits[np.arange(len(bits)), front], 0.0, bits.shape[1] - front)
 
 
 def play(search: IGO, objective: Callable[[NDArray[Any]], Array], generations: int) -> list[Array]:
-    """Search for some generations; return theta after each."""
+    """Run a search for some generations; return theta after each."""
     path = []
     for _ in range(generations):
         samples = search.ask()
@@ -40,7 +40,7 @@ def play(search: IGO, objective: Callable[[NDArray[Any]], Array], generations: i
 
 
 def calls_until(search: IGO, objective: Callable[[NDArray[Any]], Array], limit: float = np.inf) -> float:
-    """Return how many calls it takes to draw a sample whose loss is zero; the limit, where it takes more."""
+    """Return the first hitting time: calls until a sample has loss zero; at most the limit."""
     calls = 0
     while calls < limit:
         samples = search.ask()
@@ -53,7 +53,7 @@ def calls_until(search: IGO, objective: Callable[[NDArray[Any]], Array], limit: 
 
 
 def some_theta(family: Family, seed: int) -> Array:
-    """Return parameters away from the start, the widths of numbers small enough that no sample meets a bound."""
+    """Return parameters away from the start; Gaussians are so narrow that no sample is clipped."""
     rng = np.random.default_rng(seed)
     if isinstance(family, Product):
         return np.concatenate([some_theta(each, seed) for each in family.families])
@@ -65,7 +65,7 @@ def some_theta(family: Family, seed: int) -> Array:
 
 
 def state_of(search: IGO) -> dict[str, Any]:
-    """Return what changes, without the draws."""
+    """Return the state without the random generator."""
     return {key: value for key, value in search.save().items() if key != "rng"}
 
 

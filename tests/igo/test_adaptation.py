@@ -1,4 +1,4 @@
-"""Signal, noise and the sample size."""
+"""Adaptation of the sample size and of the step size."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_equations_10_and_12() -> None:
         assert adaptation.growth == pytest.approx(reference / 2)
 
 
-def test_gamma_is_the_squared_norm_that_noise_would_have() -> None:
+def test_gamma_is_the_expected_squared_norm_under_noise() -> None:
     rng, free, norms = np.random.default_rng(0), 5, []
     for _ in range(4000):
         adaptation = Adaptation(2, 2)
@@ -41,7 +41,7 @@ def test_gamma_is_the_squared_norm_that_noise_would_have() -> None:
     assert np.mean(norms) == pytest.approx(adaptation.gamma, rel=0.05)
 
 
-def test_a_strong_signal_needs_the_fewest_samples_and_noise_the_most() -> None:
+def test_a_strong_signal_gives_the_smallest_size_and_noise_the_largest() -> None:
     strong, nothing = Adaptation(2, 64), Adaptation(2, 64)
     for _ in range(200):
         strong.learn(np.full(4, 3.0), 0.2, 4.0)
@@ -52,7 +52,7 @@ def test_a_strong_signal_needs_the_fewest_samples_and_noise_the_most() -> None:
 @pytest.mark.parametrize("adapt", ["lambda", "epsilon"])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_step_is_algorithm_1(name: str, adapt: str) -> None:
-    """Written out, with eq. (10): G^1/2 at the theta where the gradient was taken, not at the next one."""
+    """Algorithm 1 written out, with G^1/2 of eq. (10) at the theta of the gradient, not at the next one."""
     family, rng = FAMILIES[name], np.random.default_rng(1)
     search, n = IGO(family, adapt=adapt, seed=1), family.free
     s, gamma, reference = np.zeros(len(search.theta)), 0.0, 2.0
@@ -99,7 +99,7 @@ def test_the_sample_size_stays_between_its_bounds() -> None:
     assert (min(sizes), max(sizes)) == (4, 9)
 
 
-def test_neither_is_adapted_where_none_is_asked_for() -> None:
+def test_without_adaptation_both_sizes_are_constant() -> None:
     search, rng = PBIL(16, adapt=None, sample_size=5, step_size=0.1, seed=0), np.random.default_rng(0)
     for _ in range(100):
         search.tell(search.ask(), rng.random(5))
@@ -107,7 +107,7 @@ def test_neither_is_adapted_where_none_is_asked_for() -> None:
     assert search.save()["s"] is None
 
 
-def test_a_higher_alpha_keeps_more_samples() -> None:
+def test_a_higher_alpha_gives_more_samples() -> None:
     sizes = []
     for alpha in (1.1, 1.5, 3.0):
         search = PBIL(60, alpha=alpha, seed=0)
@@ -132,14 +132,14 @@ def sizes_on(objective: Callable[[Any], Any], n: int, seed: int) -> np.ndarray:
     return np.array(sizes)
 
 
-def test_about_as_many_samples_throughout_onemax() -> None:
+def test_the_sample_size_is_about_constant_on_onemax() -> None:
     runs = [np.array_split(sizes_on(onemax, 200, seed), 4) for seed in range(10)]
     second, third, last = (np.mean([run[i].mean() for run in runs]) for i in (1, 2, 3))
     assert 4 < second < 15
     assert max(second, third, last) < 1.5 * min(second, third, last)
 
 
-def test_more_and_more_samples_on_leadingones() -> None:
+def test_the_sample_size_grows_on_leadingones() -> None:
     sizes = sizes_on(leadingones, 200, seed=0)
     first, *_, last = (part.mean() for part in np.array_split(sizes, 5))
     assert last > 1.5 * first

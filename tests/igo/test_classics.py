@@ -1,4 +1,4 @@
-"""Named searches over bits: they are what their authors wrote, and the adaptive one is better."""
+"""PBIL, cGA and UMDA: equal to their published forms; the adaptive PBIL needs fewer calls."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ BOTH = pytest.mark.parametrize("objective", [onemax, leadingones])
 @BOTH
 @pytest.mark.parametrize("step_size", [None, 0.2])
 @pytest.mark.parametrize("n", [4, 25])
-def test_cga_step_for_step(n: int, step_size: float | None, objective: Callable[[Any], Any]) -> None:
-    """Harik et al. 1999: of two samples, each entry of p moves by a step to the better one's where they differ."""
+def test_cga_equals_its_published_form(n: int, step_size: float | None, objective: Callable[[Any], Any]) -> None:
+    """Harik et al. 1999: where two samples differ, p moves by a step towards the better one."""
     search, p = cga(n, step_size=step_size, seed=0), np.full(n, 0.5)
     step, differed = 1 / n if step_size is None else step_size, 0
     for _ in range(400):
@@ -53,7 +53,7 @@ def test_umda_takes_the_mean_of_the_selected(sample_size: int, selected: int) ->
 def test_umda_averages_over_ties() -> None:
     search = umda(3, 4, 2, seed=0)
     samples = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 0]])
-    search.tell(samples, [0.0, 1.0, 1.0, 2.0])  # the second place is shared
+    search.tell(samples, [0.0, 1.0, 1.0, 2.0])  # the second rank is shared
     np.testing.assert_allclose(search.theta, [0.75, 0.75, 1 / 4])
 
 
@@ -72,8 +72,8 @@ def test_pbil_has_the_papers_defaults() -> None:
 
 
 @pytest.mark.parametrize(("objective", "runs"), [(onemax, 40), (leadingones, 10)])
-def test_adapting_the_sample_size_beats_the_better_step_of_cga(objective: Callable[[Any], Any], runs: int) -> None:
-    """By a quarter on OneMax, by half on LeadingOnes: the one takes more runs to see."""
+def test_adapting_the_sample_size_beats_cga_at_either_step_size(objective: Callable[[Any], Any], runs: int) -> None:
+    """By a quarter on OneMax, by half on LeadingOnes: the smaller difference takes more runs to show."""
     n, seeds = 50, range(runs)
     ours = np.median([calls_until(PBIL(n, seed=seed), objective) for seed in seeds])
     for step_size in (1 / n, n**-0.5):
@@ -82,12 +82,12 @@ def test_adapting_the_sample_size_beats_the_better_step_of_cga(objective: Callab
 
 
 @BOTH
-def test_adapting_the_step_solves_both(objective: Callable[[Any], Any]) -> None:
+def test_adapting_the_step_size_solves_both(objective: Callable[[Any], Any]) -> None:
     assert all(calls_until(PBIL(20, adapt="epsilon", seed=seed), objective, 20_000) < 20_000 for seed in range(5))
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.0, "x", True])
-def test_bits_of_cga_are_counted(n: Any) -> None:
+def test_the_number_of_bits_of_cga_is_checked(n: Any) -> None:
     with pytest.raises(OptionError, match="the number of bits must be a whole number of at least 1"):
         cga(n)
 

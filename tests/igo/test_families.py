@@ -1,4 +1,4 @@
-"""Distributions: their draws, natural gradients, margins."""
+"""Families: draws, natural gradients, margins."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SMALL = {
 EACH_SMALL = pytest.mark.parametrize("family", SMALL.values(), ids=SMALL)
 
 
-# log-densities in free parameters: of K probabilities, all but the last
+# log-densities in the free parameters: all but the last of K probabilities
 
 
 def parts_of(family: Family) -> tuple[Family, ...]:
@@ -35,7 +35,7 @@ def parts_of(family: Family) -> tuple[Family, ...]:
 
 
 def freed(family: Family, theta: Array) -> Array:
-    """Return the free ones of the entries of theta, or of a gradient."""
+    """Return the entries of theta, or of a gradient, that are free parameters."""
     kept, at = [], 0
     for part in parts_of(family):
         own = theta[at : at + len(part.start())]
@@ -45,7 +45,7 @@ def freed(family: Family, theta: Array) -> Array:
 
 
 def log_density(family: Family, free: Array, x: Array) -> float:
-    """Return the log-density of one sample, as in a textbook."""
+    """Return the log-density of one sample by its definition."""
     total, at, column = 0.0, 0, 0
     for part in parts_of(family):
         own, given = free[at : at + part.free], x[column : column + part.width]
@@ -68,9 +68,9 @@ def score(family: Family, free: Array, x: Array) -> Array:
     return np.array([(log_density(family, free + e, x) - log_density(family, free - e, x)) / 2e-6 for e in steps])
 
 
-def outcomes(family: Family, theta: Array) -> tuple[Array, Array]:
-    """Return all samples and their probabilities; numbers by Gauss-Hermite nodes, exact for what is averaged here."""
-    columns, chances, at = [], [], 0
+def all_samples(family: Family, theta: Array) -> tuple[Array, Array]:
+    """Return all samples and their probabilities; Gaussians by Gauss-Hermite nodes, exact for these averages."""
+    columns, probabilities, at = [], [], 0
     nodes, masses = np.polynomial.hermite_e.hermegauss(4)
     for part in parts_of(family):
         own = theta[at : at + len(part.start())]
@@ -78,22 +78,22 @@ def outcomes(family: Family, theta: Array) -> tuple[Array, Array]:
         for j in range(part.width):
             if isinstance(part, Bernoulli):
                 columns.append([0.0, 1.0])
-                chances.append([1 - own[j], own[j]])
+                probabilities.append([1 - own[j], own[j]])
             elif isinstance(part, Categorical):
                 columns.append([float(k) for k in range(part.categories)])
-                chances.append(list(own.reshape(part.width, -1)[j]))
+                probabilities.append(list(own.reshape(part.width, -1)[j]))
             else:
                 columns.append(list(own[j] + np.exp(own[part.width + j]) * nodes))
-                chances.append(list(masses / masses.sum()))
+                probabilities.append(list(masses / masses.sum()))
     points = np.array(list(itertools.product(*columns)))
-    return points, np.array([np.prod(each) for each in itertools.product(*chances)])
+    return points, np.array([np.prod(each) for each in itertools.product(*probabilities)])
 
 
 def fisher(family: Family, theta: Array) -> Array:
     """Return the Fisher matrix of the free parameters: the mean outer product of the score."""
-    points, chances = outcomes(family, theta)
+    points, probabilities = all_samples(family, theta)
     scores = np.array([score(family, freed(family, theta), x) for x in points])
-    return scores.T @ (chances[:, None] * scores)
+    return scores.T @ (probabilities[:, None] * scores)
 
 
 @EACH_SMALL
@@ -118,7 +118,7 @@ def test_the_whitened_norm_is_the_fisher_norm(family: Family, seed: int) -> None
 
 @EACH
 def test_noise_has_the_squared_norm_of_equation_11(family: Family) -> None:
-    """n sigma_W^2 / lambda, with weights that know nothing of the samples."""
+    """n sigma_W^2 / lambda, with weights independent of the samples."""
     family = Gaussian([np.inf] * 3) if isinstance(family, Gaussian) else family
     if isinstance(family, Product):
         family = Product([Bernoulli(2), Categorical(2, 3), Gaussian([np.inf] * 2)])
@@ -132,7 +132,7 @@ def test_noise_has_the_squared_norm_of_equation_11(family: Family) -> None:
 
 
 @EACH
-def test_gradients_of_many_are_means_of_single_ones(family: Family) -> None:
+def test_the_gradient_of_many_samples_is_the_mean_of_single_ones(family: Family) -> None:
     theta, rng = some_theta(family, 1), np.random.default_rng(1)
     samples, weights = family.draw(theta, rng, 7), rng.normal(size=7)
     single = [family.gradient(theta, x[None], np.array([w])) for x, w in zip(samples, weights, strict=True)]
@@ -140,7 +140,7 @@ def test_gradients_of_many_are_means_of_single_ones(family: Family) -> None:
 
 
 @EACH
-def test_what_was_not_used_teaches_nothing(family: Family) -> None:
+def test_unused_entries_add_nothing_to_the_gradient(family: Family) -> None:
     theta, rng = some_theta(family, 1), np.random.default_rng(1)
     samples, weights = family.draw(theta, rng, 8).astype(float), rng.normal(size=8)
     gaps = rng.random(samples.shape) < 0.4
@@ -155,7 +155,7 @@ def test_what_was_not_used_teaches_nothing(family: Family) -> None:
 
 
 @EACH
-def test_draws_have_the_probabilities(family: Family) -> None:
+def test_draws_have_the_probabilities_theta(family: Family) -> None:
     family.check(family.draw(family.start(), np.random.default_rng(0), 50))
     theta = some_theta(family, 2)
     samples = family.draw(theta, np.random.default_rng(0), 20_000)
@@ -175,7 +175,7 @@ def test_draws_have_the_probabilities(family: Family) -> None:
 
 
 def test_bits_drawn_row_by_row_are_the_same() -> None:
-    """Large generations are drawn and weighed in blocks."""
+    """Large generations are drawn and weighted in blocks."""
     n = BLOCK // 4
     family, theta = Bernoulli(n), np.random.default_rng(0).uniform(0.1, 0.9, n)
     whole = [family.draw(theta, np.random.default_rng(1), count) for count in (4, 5)]
@@ -197,7 +197,7 @@ def test_the_lattice_of_a_column_with_cells() -> None:
 
 
 def within(family: Family, theta: Array, n: int) -> bool:
-    """Whether parameters are of the family, and every value has its margin."""
+    """Whether theta is valid for the family and within its margins."""
     ends = np.cumsum([len(part.start()) for part in parts_of(family)])[:-1]
     sound = [np.isfinite(theta).all()]
     for part, own in zip(parts_of(family), np.split(theta, ends), strict=True):
@@ -229,8 +229,8 @@ def families(draw: st.DrawFn) -> Family:
 @given(
     family=families(), seed=st.integers(0, 99), adapt=st.sampled_from(["lambda", "epsilon", None]), gaps=st.booleans()
 )
-def test_theta_stays_where_it_belongs(family: Family, seed: int, adapt: str | None, gaps: bool) -> None:
-    """Whatever the losses: ties, failures and infinite ones, entries that were not used, any number of samples."""
+def test_theta_stays_within_the_margins(family: Family, seed: int, adapt: str | None, gaps: bool) -> None:
+    """With ties, failures, infinite losses, unused entries and any number of samples."""
     rng = np.random.default_rng(seed)
     search = IGO(family, adapt=adapt, seed=seed, step_size=rng.choice([None, 1.0]))
     for _ in range(25):
@@ -268,39 +268,39 @@ def test_a_width_at_most_doubles_or_halves_in_a_step() -> None:
 # integers
 
 
-def chance_of_leaving(family: Gaussian, theta: Array) -> Array:
+def probability_of_leaving(family: Gaussian, theta: Array) -> Array:
     """Return the probability that a sample is not in the cell of the mean."""
     mean, log_width = np.split(theta, 2)
     cell = np.minimum(np.floor(mean * family.cells), family.cells - 1)
-    chances = []
+    probabilities = []
     for at, width, index, count in zip(mean, np.exp(log_width), cell, family.cells, strict=True):
         spread = NormalDist(at, width)
         below = spread.cdf(index / count) if index > 0 else 0.0
         above = 1 - spread.cdf((index + 1) / count) if index < count - 1 else 0.0
-        chances.append(below + above)
-    return np.array(chances)
+        probabilities.append(below + above)
+    return np.array(probabilities)
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 100, 10_000])
 @pytest.mark.parametrize("cells", [2, 3, 10, 1000])
-def test_the_least_width_leaves_a_cell_with_a_chance_of_1_in_n(n: int, cells: int) -> None:
+def test_the_least_width_leaves_a_cell_with_probability_1_in_n(n: int, cells: int) -> None:
     family = Gaussian([cells])
     middle = (cells // 2 + 0.5) / cells
     theta = family.moved(np.array([middle, -30.0]), np.zeros(2), n)
     sides = 2 if cells > 2 else 1  # of two cells, each has one neighbour
-    assert chance_of_leaving(family, theta)[0] == pytest.approx(sides / (2 * n), rel=1e-6)
+    assert probability_of_leaving(family, theta)[0] == pytest.approx(sides / (2 * n), rel=1e-6)
 
 
 @pytest.mark.parametrize("best", [0, 3, 9])
 def test_integers_do_not_freeze(best: int) -> None:
-    """The bounds too: after long agreement on a cell, its neighbours are still drawn."""
+    """After convergence to a cell, at the bounds too, its neighbours are still drawn."""
     family = Gaussian([10] * 4)
     search = IGO(family, seed=0)
     for _ in range(1500):
         samples = search.ask()
         search.tell(samples, np.abs(samples - (best + 0.5) / 10).sum(axis=1))
     assert (np.abs(search.theta[:4] * 10 - best - 0.5) < 1).all()
-    assert (chance_of_leaving(family, search.theta) >= 0.499 / family.free).all()
+    assert (probability_of_leaving(family, search.theta) >= 0.499 / family.free).all()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -329,10 +329,10 @@ def test_integers_floats_and_categories_together(seed: int) -> None:
     (lambda: Gaussian([1, 3]), "cells must be whole numbers from 2 on, or infinite, one a column, got [1, 3]"),
     (lambda: Gaussian([np.nan]), "cells must be whole numbers from 2 on, or infinite, one a column, got [nan]"),
     (lambda: Gaussian([[2, 2]]), "cells must be whole numbers from 2 on, or infinite, one a column, got [[2, 2]]"),
-    (lambda: Product([]), "a product needs at least one family, and families only"),
-    (lambda: Product([Bernoulli(1), 3]), "a product needs at least one family, and families only"),
+    (lambda: Product([]), "a product needs a list of at least one family, such as [Bernoulli(10)]"),
+    (lambda: Product([Bernoulli(1), 3]), "a product needs a list of at least one family, such as [Bernoulli(10)]"),
 ])  # fmt: skip
-def test_what_is_no_family(make: Callable[[], Family], message: str) -> None:
+def test_wrong_families_are_refused(make: Callable[[], Family], message: str) -> None:
     with pytest.raises(OptionError) as raised:
         make()
     assert str(raised.value) == message
@@ -353,7 +353,7 @@ def test_cells_are_whole_numbers_of_at_least_one_column(cells: list[float]) -> N
     (Gaussian([np.inf, 3]), [[0, 1.1], [0, 1]], "numbers must lie in [0, 1]"),
     (Product([Bernoulli(1), Categorical(1, 2)]), [[0, 3], [0, 1]], "categories must be whole numbers from 0 to 1"),
 ])  # fmt: skip
-def test_samples_of_another_family(family: Family, wrong: list[list[float]], message: str) -> None:
+def test_samples_of_another_family_are_refused(family: Family, wrong: list[list[float]], message: str) -> None:
     search = IGO(family)
     with pytest.raises(OptionError) as raised:
         search.tell(wrong, [1.0, 2.0])

@@ -1,4 +1,4 @@
-"""Weights by rank."""
+"""Preferences: weights by rank."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIZES = [*range(2, 40), 100, 1001]
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_best_quarter_against_the_worst(size: int) -> None:
+def test_the_best_quarter_is_positive_and_the_worst_negative(size: int) -> None:
     weights, chosen = centred(size), -(-size // 4)
     assert weights.sum() == pytest.approx(0, abs=1e-12 * size)
     np.testing.assert_array_equal(weights[:chosen], size / chosen)
@@ -23,23 +23,23 @@ def test_the_best_quarter_against_the_worst(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_their_variance_is_that_of_the_paper(size: int) -> None:
+def test_the_variance_of_the_weights_is_that_of_the_paper(size: int) -> None:
     chosen = -(-size // 4)
     assert np.var(centred(size)) == pytest.approx(2 * size / chosen)
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_they_are_the_printed_weights_less_their_mean(size: int) -> None:
+def test_the_weights_are_the_printed_ones_minus_their_mean(size: int) -> None:
     chosen = -(-size // 4)
     printed = np.repeat([2.0, 1.0, 0.0], [chosen, size - 2 * chosen, chosen]) * size / chosen
     np.testing.assert_allclose(centred(size), printed - printed.mean(), atol=1e-13)
 
 
-def test_two_samples_are_those_of_the_compact_genetic_algorithm() -> None:
+def test_two_samples_have_the_weights_of_the_compact_genetic_algorithm() -> None:
     assert centred(2).tolist() == [2.0, -2.0]
 
 
-def test_truncation_has_no_baseline() -> None:
+def test_truncation_weights_only_the_selected() -> None:
     assert truncation(2)(4).tolist() == [2.0, 2.0, 0.0, 0.0]
     assert truncation(9)(3).tolist() == [1.0, 1.0, 1.0]
 
@@ -51,8 +51,8 @@ def test_ties_share_their_weights() -> None:
 
 @examples(100)
 @given(losses=st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0, np.inf]), min_size=2, max_size=30))
-def test_any_losses(losses: list[float]) -> None:
-    """A sample's weight is the mean of those of the ranks that its loss has, the lower the loss the larger."""
+def test_weights_of_any_losses(losses: list[float]) -> None:
+    """A sample has the mean weight of the ranks that its loss ties with; lower losses have larger weights."""
     values, by_rank = np.array(losses), centred(len(losses))
     weights, ranked = weigh(values, by_rank), np.sort(values)
     expected = [by_rank[ranked == value].mean() for value in losses]
@@ -61,7 +61,7 @@ def test_any_losses(losses: list[float]) -> None:
     assert (np.diff(weights[np.argsort(values)]) <= 1e-12).all()
 
 
-def test_the_losses_and_the_ranks_are_left_as_they_were() -> None:
+def test_arguments_are_not_modified() -> None:
     losses, by_rank = np.array([2.0, 1.0, 2.0]), np.array([1.0, 0.0, -1.0])
     weigh(losses, by_rank)
     assert losses.tolist() == [2.0, 1.0, 2.0]

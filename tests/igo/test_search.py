@@ -1,4 +1,4 @@
-"""The search: what it is invariant to, how it goes on, and what it makes of bad input."""
+"""The search: invariances, save and restore, losses without an order, bad input."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ EACH = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 ADAPTED = pytest.mark.parametrize("adapt", ["lambda", "epsilon", None])
 
 
-def slope(samples: np.ndarray) -> np.ndarray:
-    """A loss that falls with every column."""
+def linear_loss(samples: np.ndarray) -> np.ndarray:
+    """A linear loss that falls with every column."""
     return -(samples * np.arange(1.0, samples.shape[1] + 1)).sum(axis=1)
 
 
@@ -34,20 +34,22 @@ def slope(samples: np.ndarray) -> np.ndarray:
 
 @EACH
 @ADAPTED
-@pytest.mark.parametrize("rising", [np.exp, lambda y: y**3 - 1e6, lambda y: 1e-9 * y, np.arctan])
-def test_only_the_order_of_losses_counts(family: Family, adapt: str | None, rising: Any) -> None:
+@pytest.mark.parametrize("increasing", [np.exp, lambda y: y**3 - 1e6, lambda y: 1e-9 * y, np.arctan])
+def test_increasing_transformations_of_the_loss_change_nothing(
+    family: Family, adapt: str | None, increasing: Any
+) -> None:
     searches = [IGO(family, adapt=adapt, seed=4) for _ in range(2)]
-    plain, bent = play(searches[0], slope, 40), play(searches[1], lambda x: rising(slope(x)), 40)
-    np.testing.assert_array_equal(plain, bent)
+    plain, transformed = play(searches[0], linear_loss, 40), play(searches[1], lambda x: increasing(linear_loss(x)), 40)
+    np.testing.assert_array_equal(plain, transformed)
     assert_same_state(*searches)
 
 
 def told_both(one: IGO, other: IGO, mirror: Any, generations: int = 60) -> None:
-    """Tell a search its samples, and another one their mirror images, with the same losses."""
+    """Tell one search its samples, and another one the transformed samples with the same losses."""
     rng = np.random.default_rng(0)
     for _ in range(generations):
         samples = one.ask()
-        losses = np.round(slope(samples) + rng.normal(size=len(samples)), 1)
+        losses = np.round(linear_loss(samples) + rng.normal(size=len(samples)), 1)
         one.tell(samples, losses)
         other.tell(mirror(samples), losses)
         assert other.sample_size == one.sample_size
@@ -55,7 +57,7 @@ def told_both(one: IGO, other: IGO, mirror: Any, generations: int = 60) -> None:
 
 
 @ADAPTED
-def test_flipped_bits(adapt: str | None) -> None:
+def test_invariance_to_flipped_bits(adapt: str | None) -> None:
     flips = np.array([True, False, True, True, False, False])
     one, other = (PBIL(6, adapt, seed=0) for _ in range(2))
     told_both(one, other, lambda bits: bits ^ flips)
@@ -64,7 +66,7 @@ def test_flipped_bits(adapt: str | None) -> None:
 
 
 @ADAPTED
-def test_permuted_bits(adapt: str | None) -> None:
+def test_invariance_to_permuted_bits(adapt: str | None) -> None:
     order = np.array([3, 0, 5, 1, 4, 2])
     one, other = (PBIL(6, adapt, seed=0) for _ in range(2))
     told_both(one, other, lambda bits: bits[:, order])
@@ -72,7 +74,7 @@ def test_permuted_bits(adapt: str | None) -> None:
 
 
 @ADAPTED
-def test_relabelled_categories(adapt: str | None) -> None:
+def test_invariance_to_relabelled_categories(adapt: str | None) -> None:
     labels = np.array([[2, 0, 3, 1], [0, 1, 2, 3], [3, 2, 1, 0]])
     one, other = (IGO(Categorical(3, 4), adapt=adapt, seed=0) for _ in range(2))
     told_both(one, other, lambda samples: labels[np.arange(3), samples.astype(int)])
@@ -81,19 +83,19 @@ def test_relabelled_categories(adapt: str | None) -> None:
 
 
 @ADAPTED
-def test_mirrored_numbers(adapt: str | None) -> None:
+def test_invariance_to_mirrored_numbers(adapt: str | None) -> None:
     one, other = (IGO(Gaussian([np.inf, 8]), adapt=adapt, seed=0) for _ in range(2))
     told_both(one, other, lambda samples: 1 - samples)
     np.testing.assert_allclose(other.theta, np.concatenate([1 - one.theta[:2], one.theta[2:]]), atol=1e-9)
 
 
-def test_two_categories_are_a_bit() -> None:
+def test_two_categories_are_equivalent_to_a_bit() -> None:
     one, other = PBIL(5, seed=0), IGO(Categorical(5, 2), seed=0)
     told_both(one, other, lambda bits: bits.astype(float))
     np.testing.assert_allclose(other.theta.reshape(5, 2)[:, 1], one.theta, atol=1e-12)
 
 
-def test_a_product_is_its_families_side_by_side() -> None:
+def test_a_product_of_two_bernoullis_is_equivalent_to_one() -> None:
     one, other = IGO(Bernoulli(5), seed=0), IGO(Product([Bernoulli(2), Bernoulli(3)]), seed=1)
     told_both(one, other, lambda bits: bits.astype(float))
     np.testing.assert_allclose(other.theta, one.theta, atol=1e-14)
@@ -109,7 +111,7 @@ def test_the_order_of_samples_does_not_count() -> None:
     np.testing.assert_allclose(one.theta, other.theta, atol=1e-12)
 
 
-def test_to_maximise_tell_the_negative() -> None:
+def test_the_negative_loss_moves_theta_the_other_way() -> None:
     down, up = PBIL(20, seed=0), PBIL(20, seed=0)
     play(down, lambda bits: bits.sum(axis=1, dtype=float), 300)
     play(up, lambda bits: -bits.sum(axis=1, dtype=float), 300)
@@ -117,26 +119,26 @@ def test_to_maximise_tell_the_negative() -> None:
     assert up.theta.mean() > 0.9
 
 
-# going on
+# save and restore
 
 
 @EACH
 @ADAPTED
 @pytest.mark.parametrize("pickled", [False, True])
-def test_a_restored_search_goes_on_exactly(family: Family, adapt: str | None, pickled: bool) -> None:
+def test_a_restored_search_continues_exactly(family: Family, adapt: str | None, pickled: bool) -> None:
     whole = IGO(family, adapt=adapt, seed=1)
     for generations in (0, 1, 7, 30):
-        play(whole, slope, generations)
+        play(whole, linear_loss, generations)
         saved = whole.save()
         resumed = IGO(family, adapt=adapt, seed=99)
         resumed.restore(pickle.loads(pickle.dumps(saved)) if pickled else saved)
         assert_same_state(whole, resumed)
         went_on = copy.deepcopy(whole)
-        np.testing.assert_array_equal(play(went_on, slope, 20), play(resumed, slope, 20))
+        np.testing.assert_array_equal(play(went_on, linear_loss, 20), play(resumed, linear_loss, 20))
         assert_same_state(went_on, resumed)
 
 
-def test_what_was_saved_stays_as_it_was() -> None:
+def test_a_saved_state_is_not_modified() -> None:
     search = PBIL(6, seed=0)
     play(search, onemax, 5)
     saved = search.save()
@@ -148,7 +150,7 @@ def test_what_was_saved_stays_as_it_was() -> None:
     np.testing.assert_equal(saved, kept)
 
 
-def test_what_is_no_checkpoint() -> None:
+def test_wrong_states_are_refused() -> None:
     search = PBIL(6, seed=0)
     saved = search.save()
     with pytest.raises(OptionError, match=r"^this is not what save\(\) returned: rng, theta is missing$"):
@@ -157,13 +159,13 @@ def test_what_is_no_checkpoint() -> None:
         search.restore(PBIL(7).save())
 
 
-def test_the_same_seed_is_the_same_search() -> None:
+def test_equal_seeds_give_equal_searches() -> None:
     np.testing.assert_array_equal(play(PBIL(9, seed=5), onemax, 30), play(PBIL(9, seed=5), onemax, 30))
     assert not np.array_equal(PBIL(50, seed=5).ask(), PBIL(50, seed=6).ask())
     assert not np.array_equal(PBIL(50).ask(), PBIL(50).ask())
 
 
-def test_theta_is_for_reading() -> None:
+def test_theta_is_read_only() -> None:
     search = PBIL(4, seed=0)
     before = search.theta
     with pytest.raises(ValueError, match="read-only"):
@@ -172,7 +174,7 @@ def test_theta_is_for_reading() -> None:
     assert before.tolist() == [0.5] * 4
 
 
-def test_where_to_begin() -> None:
+def test_the_initial_theta_can_be_given() -> None:
     given = np.array([0.0, 0.3, 1.0, 0.5, 0.6])
     search = PBIL(5, theta=given)
     np.testing.assert_allclose(search.theta, [0.2, 0.3, 0.8, 0.5, 0.6])
@@ -180,8 +182,8 @@ def test_where_to_begin() -> None:
     assert search.theta[1] == 0.3
 
 
-def test_samples_of_other_generations_count_as_they_come() -> None:
-    """Any number of samples is a generation: fewer, more, or one's own."""
+def test_generations_of_any_size_can_be_told() -> None:
+    """More samples than a generation has, or samples that the search did not draw."""
     search = PBIL(4, seed=0)
     search.tell(search.ask(7), np.arange(7.0))
     search.tell([[1, 1, 1, 1], [0, 0, 0, 0]], [0.0, 1.0])
@@ -189,7 +191,7 @@ def test_samples_of_other_generations_count_as_they_come() -> None:
     assert search.ask(1).shape == (1, 4)
 
 
-def test_it_shows_itself() -> None:
+def test_repr() -> None:
     assert repr(PBIL(100)) == "PBIL(free=100, adapt='lambda', sample_size=2, step_size=0.1)"
 
 
@@ -197,9 +199,9 @@ def test_it_shows_itself() -> None:
 
 
 @EACH
-def test_a_constant_loss_leaves_all_as_it_is(family: Family) -> None:
+def test_a_constant_loss_changes_nothing(family: Family) -> None:
     search = IGO(family, seed=0)
-    play(search, slope, 5)
+    play(search, linear_loss, 5)
     before = copy.deepcopy(search)
     for count in range(2, 60):  # the weights of 19 samples do not sum to zero exactly
         for loss in (0.0, -7.5, np.inf, -np.inf, np.nan):
@@ -207,7 +209,7 @@ def test_a_constant_loss_leaves_all_as_it_is(family: Family) -> None:
         assert_same_state(search, before)
 
 
-def test_a_constant_loss_leaves_a_search_without_a_baseline_as_it_is() -> None:
+def test_a_constant_loss_changes_nothing_for_uncentred_weights() -> None:
     for count, selected in ((4, 2), (7, 6), (8, 6), (30, 11)):
         search = umda(5, count, selected, seed=0)
         search.tell(search.ask(), np.ones(count))
@@ -220,7 +222,7 @@ def test_failures_rank_last(family: Family) -> None:
     for search, worst in ((failed, np.nan), (infinite, np.inf), (large, 1e9)):
         for _ in range(20):
             samples = search.ask(6)
-            losses = slope(samples)
+            losses = linear_loss(samples)
             losses[[1, 4]] = worst
             search.tell(samples, losses)
     assert_same_state(failed, infinite)
@@ -237,7 +239,7 @@ def test_extreme_losses_are_ordered_without_a_warning(losses: list[float]) -> No
 
 @examples(60)
 @given(losses=st.lists(st.floats(width=16), min_size=2, max_size=12), seed=st.integers(0, 9))
-def test_any_losses_leave_a_sound_search(losses: list[float], seed: int) -> None:
+def test_any_losses_leave_a_valid_state(losses: list[float], seed: int) -> None:
     search = PBIL(7, seed=seed)
     samples = search.ask(len(losses))
     search.tell(samples, losses)
@@ -264,13 +266,13 @@ def test_any_losses_leave_a_sound_search(losses: list[float], seed: int) -> None
     ({"theta": [0.5]}, "theta must be 3 finite numbers, got an array of the shape (1,)"),
     ({"theta": [0.5, np.nan, 0.5]}, "theta must be 3 finite numbers, got an array of the shape (3,)"),
 ])  # fmt: skip
-def test_wrong_settings(settings: dict[str, Any], message: str) -> None:
+def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError) as raised:
         IGO(Bernoulli(3), **settings)
     assert str(raised.value) == message
 
 
-def test_what_is_no_family() -> None:
+def test_a_wrong_family_is_refused() -> None:
     with pytest.raises(OptionError, match=r"^family must be a Family such as Bernoulli\(10\), got 10$"):
         IGO(10)  # type: ignore[arg-type]
 
@@ -284,7 +286,7 @@ def test_what_is_no_family() -> None:
     ([[0, 1, 0]], [1], "tell() compares samples with each other: give at least two"),
     (np.empty((0, 3)), [], "tell() compares samples with each other: give at least two"),
 ])  # fmt: skip
-def test_wrong_results(samples: Any, losses: Any, message: str) -> None:
+def test_wrong_samples_and_losses_are_refused(samples: Any, losses: Any, message: str) -> None:
     search = PBIL(3, seed=0)
     with pytest.raises(OptionError) as raised:
         search.tell(samples, losses)
@@ -293,7 +295,7 @@ def test_wrong_results(samples: Any, losses: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(("samples", "losses"), [("abc", [1, 2]), ([[0, 1, 0], [1, 0, 1]], "abc"), (None, None)])
-def test_results_that_are_no_numbers(samples: Any, losses: Any) -> None:
+def test_samples_and_losses_must_be_numbers(samples: Any, losses: Any) -> None:
     with pytest.raises(OptionError, match=r"^sample"):
         PBIL(3, seed=0).tell(samples, losses)
 
@@ -306,18 +308,18 @@ def test_a_preference_has_a_weight_for_every_sample(weights: Any) -> None:
 
 
 @pytest.mark.parametrize("count", [0, -1, "3", True, 2.5, np.nan])
-def test_a_wrong_count(count: Any) -> None:
+def test_a_wrong_count_is_refused(count: Any) -> None:
     with pytest.raises(OptionError, match="count must be a "):
         PBIL(3).ask(count)
 
 
 @pytest.mark.parametrize("theta", [[0.0, 0.0, 0.0], [-1.0, -1.0, -5.0]])
-def test_probabilities_of_categories_to_begin_with_are_some(theta: list[float]) -> None:
+def test_an_initial_theta_needs_a_positive_probability_in_each_choice(theta: list[float]) -> None:
     with pytest.raises(OptionError, match="theta"):
         IGO(Categorical(1, 3), theta=theta)
 
 
-def test_arguments_are_left_as_they_were() -> None:
+def test_arguments_are_not_modified() -> None:
     search, rng = PBIL(3, seed=0), np.random.default_rng(0)
     samples, losses = search.ask(5).astype(float), rng.random(5)
     samples[0, 0], losses[2] = np.nan, np.nan
@@ -331,7 +333,7 @@ def test_arguments_are_left_as_they_were() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 @ADAPTED
-def test_few_bits(n: int, adapt: str | None) -> None:
+def test_fewer_than_four_bits(n: int, adapt: str | None) -> None:
     search = PBIL(n, adapt, seed=0)
     play(search, onemax, 100)
     np.testing.assert_allclose(search.theta, 0.75)
@@ -360,7 +362,7 @@ def test_a_step_of_many_bits_takes_microseconds() -> None:
     assert np.median(times) < 400e-6
 
 
-def test_numpy_is_all_that_is_loaded() -> None:
+def test_only_numpy_is_imported() -> None:
     program = "import sonde.igo, sys; print(*({'jax', 'scipy', 'torch', 'sqlalchemy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout.split() == []

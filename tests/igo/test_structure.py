@@ -1,4 +1,4 @@
-"""Groups of bits for a training loop."""
+"""Structure: groups of bits for a training loop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_masks_have_their_shapes() -> None:
     assert {name: each.shape for name, each in structure.theta.items()} == {"layers": (4,), "units": (3, 5)}
 
 
-def test_groups_are_cut_in_their_order() -> None:
+def test_groups_are_split_in_their_order() -> None:
     structure = Structure(SHAPES, seed=0)
     masks = structure.draw()
     structure.tell([0.0, 1.0])
@@ -39,7 +39,7 @@ def test_a_group_may_be_a_single_bit() -> None:
 
 
 def learned(adapt: str | None, steps: int = 600) -> Structure:
-    """Bits of ``layers`` are to be one, those of ``units`` zero."""
+    """A structure that learns ones in ``layers`` and zeros in ``units``."""
     structure, rng = Structure({"layers": 4, "units": (2, 3)}, adapt, seed=0), np.random.default_rng(0)
     for _ in range(steps):
         masks = structure.draw()
@@ -59,7 +59,7 @@ def test_it_learns_a_noisy_structure(adapt: str) -> None:
     assert best["units"].dtype == bool
 
 
-def test_by_default_there_are_two_masks() -> None:
+def test_epsilon_draws_two_masks_and_lambda_a_sample_size() -> None:
     structure = learned("epsilon", 50)
     assert structure.draw()["layers"].shape == (2, 4)
     assert structure.search.step_size < 10**-0.5
@@ -67,11 +67,11 @@ def test_by_default_there_are_two_masks() -> None:
     assert len(many.draw()["layers"]) == many.search.sample_size
 
 
-def test_a_half_counts_as_used() -> None:
+def test_a_probability_of_one_half_counts_as_used() -> None:
     assert Structure({"layers": 3}).likeliest()["layers"].all()
 
 
-def test_draw_comes_before_tell_every_time() -> None:
+def test_every_tell_needs_a_draw_before_it() -> None:
     structure = Structure({"layers": 3}, seed=0)
     message = r"^tell\(\) needs masks: call draw\(\) first, once for every tell\(\)$"
     with pytest.raises(OptionError, match=message):
@@ -82,7 +82,7 @@ def test_draw_comes_before_tell_every_time() -> None:
         structure.tell([1.0, 2.0])
 
 
-def test_losses_are_of_the_masks_drawn_last() -> None:
+def test_losses_belong_to_the_masks_drawn_last() -> None:
     structure = Structure({"layers": 12}, seed=0)
     first, last = structure.draw()["layers"], structure.draw()["layers"]
     assert not np.array_equal(first, last)
@@ -99,7 +99,7 @@ def test_wrong_losses_can_be_told_again() -> None:
     assert (structure.theta["layers"] != 0.5).any()
 
 
-def test_a_checkpoint_goes_on_exactly() -> None:
+def test_a_restored_structure_continues_exactly() -> None:
     whole = learned("epsilon", 40)
     other = Structure({"layers": 4, "units": (2, 3)}, seed=9)
     other.draw()
@@ -115,19 +115,19 @@ def test_a_checkpoint_goes_on_exactly() -> None:
 
 
 @pytest.mark.parametrize("shapes", [{}, {"a": 0}, {"a": 3, "b": (2, 0)}])
-def test_groups_have_bits(shapes: dict[str, Any]) -> None:
+def test_empty_groups_are_refused(shapes: dict[str, Any]) -> None:
     with pytest.raises(OptionError) as raised:
         Structure(shapes)
     assert str(raised.value) == f"shapes must name at least one group with at least one bit each, got {shapes!r}"
 
 
 @pytest.mark.parametrize("shape", [-1, (-1, -2), 2.0, (2.5, 2)])
-def test_shapes_are_whole_and_positive(shape: Any) -> None:
+def test_shapes_must_be_positive_whole_numbers(shape: Any) -> None:
     with pytest.raises(OptionError):
         Structure({"a": shape})
 
 
-def test_a_size_of_numpy_is_a_size() -> None:
+def test_numpy_integers_are_shapes() -> None:
     assert Structure({"a": np.int64(3)}).draw()["a"].shape == (2, 3)  # type: ignore[dict-item]
 
 
@@ -139,6 +139,6 @@ def test_settings_reach_the_search() -> None:
 
 
 @pytest.mark.parametrize("shapes", [5, None, [3, 4]])
-def test_shapes_are_named(shapes: Any) -> None:
+def test_shapes_must_be_a_mapping(shapes: Any) -> None:
     with pytest.raises(OptionError, match="shapes must be a dict such as"):
         Structure(shapes)

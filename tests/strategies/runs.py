@@ -1,4 +1,4 @@
-"""A search by hand: a history that grows as storage would report it, and what would come next."""
+"""Histories that grow trial by trial, as a storage reports them, with the strategy ``"igo"`` or without."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.trials.histories import Row, changed
 from sonde.sampling import Key
 from sonde.space import Bool, Space
 from sonde.strategies.natural_gradient.igo import IGO
-from sonde.strategies.natural_gradient.outcomes import Results
+from sonde.strategies.natural_gradient.observation_log import ObservationLog
 from sonde.trials import Changes, Evaluation, History, Outcome, State, judge
 
 Array = NDArray[np.float64]
@@ -24,12 +24,12 @@ def bits(count: int) -> Space:
 
 
 def zeros(row: Array) -> float:
-    """OneMax, to be minimised."""
+    """OneMax as a loss: the number of zeros."""
     return float(np.sum(row == 0))
 
 
 class Run:
-    """A history with a strategy; ``again`` is another process that opens the same study."""
+    """A history with a strategy; ``again`` is what another process sees that opens the same study."""
 
     def __init__(self, space: Space, *, seed: int = 0, sign: float = 1.0, **settings: Any) -> None:
         self.space, self.seed, self.settings = space, seed, settings
@@ -44,7 +44,7 @@ class Run:
         return [self.add(row) for row in self.suggest(count)]
 
     def add(self, row: Array, outcome: float | Evaluation | Outcome | State = State.RUNNING) -> int:
-        """Put a trial into the history that nobody suggested."""
+        """Add a trial to the history, whoever suggested it."""
         number = len(self.history)
         self._report(number, row, outcome)
         return number
@@ -59,19 +59,19 @@ class Run:
         return other
 
     def _report(self, number: int, row: Array, outcome: float | Evaluation | Outcome | State) -> None:
-        told = outcome if isinstance(outcome, Outcome | State) else judge(outcome, self.space)
+        judged = outcome if isinstance(outcome, Outcome | State) else judge(outcome, self.space)
         revision = self.history.revision + 1
-        self.reported[number] = changed(number, row, told, revision)
+        self.reported[number] = changed(number, row, judged, revision)
         self.history.update(Changes(revision, [self.reported[number]]))
 
 
-class Told:
-    """Results that come one by one, for a search that is tried alone."""
+class Observed:
+    """Observations that arrive one by one, for the test of a single search."""
 
     def __init__(self, space: Space) -> None:
-        self.run, self.results = Run(space), Results()
+        self.run, self.log = Run(space), ObservationLog()
 
-    def add(self, row: Array, outcome: float | Evaluation | Outcome | State) -> Results:
+    def add(self, row: Array, outcome: float | Evaluation | Outcome | State) -> ObservationLog:
         self.run.add(row, outcome)
-        self.results.update(self.run.history)
-        return self.results
+        self.log.update(self.run.history)
+        return self.log

@@ -1,4 +1,4 @@
-"""What every strategy owes its caller, whichever it is."""
+"""The contract of the strategy port, for every strategy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SPACE = Space(
 SMALL = Space(n=Int(0, 3), on=Bool(), f=Float(0, 1, step=0.5, when={"on": True}))  # 4 * (1 + 3) configurations
 
 
-pytestmark = pytest.mark.filterwarnings("ignore::sonde.errors.OddHistory")  # these histories are odd on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::sonde.errors.OddHistory")  # these histories are degenerate on purpose
 
 
 @pytest.fixture(params=["random", "sobol", "gp", "fobo", "dngo", "igo", "auto"])
@@ -53,14 +53,14 @@ def assert_distinct(rows: Array) -> None:
 
 
 @st.composite
-def lives(draw: st.DrawFn, space: Space) -> list[Row]:
-    """Trials at random points, repeated ones too, in every state; values of any size, NaN and inf among them."""
+def random_trials(draw: st.DrawFn, space: Space) -> list[Row]:
+    """Trials at random points, with repetitions, in every state; values of any size, with NaN and inf."""
     points = space.codec.decode(np.random.default_rng(draw(st.integers(0, 99))).random((6, len(space))))
-    results = st.one_of(
+    outcomes = st.one_of(
         st.sampled_from([State.WAITING, State.RUNNING, State.LOST, State.CANCELLED, failure("why")]),
         st.floats().map(lambda value: judge(value, space)),
     )
-    trials = draw(st.lists(st.tuples(st.integers(0, 5), results), max_size=12))
+    trials = draw(st.lists(st.tuples(st.integers(0, 5), outcomes), max_size=12))
     return [changed(number, points[which], outcome) for number, (which, outcome) in enumerate(trials)]
 
 
@@ -73,9 +73,9 @@ def replay(space: Space, trials: list[Row]) -> History:
 @pytest.mark.parametrize("name", ["random", "sobol", "gp", "fobo", "dngo", "igo", "auto"])
 @examples(60)
 @given(st.data())
-def test_suggestions_are_new_and_in_the_space_whatever_happened(name: str, data: st.DataObject) -> None:
+def test_suggestions_are_novel_and_in_the_space_after_any_history(name: str, data: st.DataObject) -> None:
     space = data.draw(spaces())
-    trials, count = data.draw(lives(space)), data.draw(st.integers(1, 8))
+    trials, count = data.draw(random_trials(space)), data.draw(st.integers(1, 8))
     known = {row for _, _, _, row, *_ in trials}
     key = Key(data.draw(st.integers(0, 9)), len(trials))
     rows = resolve_strategy(name).suggest(space, replay(space, trials), count, key)
@@ -89,9 +89,9 @@ def test_suggestions_are_new_and_in_the_space_whatever_happened(name: str, data:
 @pytest.mark.parametrize("name", ["random", "sobol"])
 @examples(40)
 @given(st.data())
-def test_a_batch_is_as_many_single_asks(name: str, data: st.DataObject) -> None:
+def test_a_batch_equals_as_many_single_asks(name: str, data: st.DataObject) -> None:
     space = data.draw(spaces())
-    trials, count = data.draw(lives(space)), data.draw(st.integers(1, 6))
+    trials, count = data.draw(random_trials(space)), data.draw(st.integers(1, 6))
     strategy, history = resolve_strategy(name), replay(space, trials)
     batch = strategy.suggest(space, history, count, Key(1, len(trials)))
     for offset in range(count):
@@ -109,8 +109,10 @@ def test_the_same_seed_gives_the_same_suggestions_in_any_object(strategy: Strate
     assert not np.any(first[:, 0] == other[:, 0])
 
 
-@pytest.mark.parametrize("name", ["random", "sobol", "gp", "fobo", "dngo", "auto"])  # igo goes by the results alone
-def test_later_trials_are_others(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["random", "sobol", "gp", "fobo", "dngo", "auto"]
+)  # igo depends on the observations alone
+def test_later_trials_get_other_suggestions(name: str) -> None:
     first, later = (resolve_strategy(name).suggest(SPACE, history_of(SPACE), 20, Key(7, at)) for at in (0, 20))
     assert not np.any(first[:, 0] == later[:, 0])
 
@@ -150,7 +152,7 @@ def test_a_finite_space_is_used_up_to_the_last_configuration(name: str, data: st
     assert strategy.suggest(space, history, 3, Key(5, len(history))).shape == (0, len(space))
 
 
-def test_a_finite_space_too_large_to_be_listed_first_is_used_up_too(strategy: Strategy) -> None:
+def test_a_finite_space_too_large_to_be_enumerated_first_is_used_up_too(strategy: Strategy) -> None:
     space = Space(n=Int(0, 4199))
     history = History(space)
     add_pending(history, space.codec.decode(np.linspace(0, 1, 8400)[:, None])[: 2 * 4190 : 2])
@@ -199,12 +201,12 @@ def test_an_infeasible_space_is_reported_with_a_remedy(strategy: Strategy, space
     assert [part for part in said if part not in str(caught.value)] == []
 
 
-def test_a_feasible_part_of_one_in_a_thousand_is_found(strategy: Strategy) -> None:
+def test_a_feasible_region_of_one_in_a_thousand_is_found(strategy: Strategy) -> None:
     space = Space(x=Float(0, 1), y=Float(0, 1)).where("abs(x - 0.3) < 0.01 and y > 0.95")
     assert_valid(space, strategy.suggest(space, history_of(space), 5, Key(1, 0)))
 
 
-def test_under_declared_noise_a_finite_space_repeats(strategy: Strategy) -> None:
+def test_with_noise_a_used_up_finite_space_is_repeated(strategy: Strategy) -> None:
     configurations = list(SMALL.configurations())
     quiet = [(configuration, judge(1.0, SMALL)) for configuration in configurations]
     noisy = [*quiet[:-1], (configurations[-1], judge(Evaluation(1.0, noise=0.1), SMALL))]
@@ -214,7 +216,7 @@ def test_under_declared_noise_a_finite_space_repeats(strategy: Strategy) -> None
     assert_valid(SMALL, rows)
     assert 8 < len({row.tobytes() for row in rows}) <= 16
     fresh = strategy.suggest(SMALL, history_of(SMALL, noisy[8:]), 8, Key(0, 8))
-    assert_distinct(fresh)  # what is new goes first
+    assert_distinct(fresh)  # new configurations go first
 
 
 def test_a_predicate_that_raises_is_reported(strategy: Strategy) -> None:
@@ -223,7 +225,7 @@ def test_a_predicate_that_raises_is_reported(strategy: Strategy) -> None:
         strategy.suggest(space, history_of(space), 1, Key(0, 0))
 
 
-def test_a_strategy_says_what_it_does(strategy: Strategy) -> None:
+def test_a_strategy_explains_what_it_does(strategy: Strategy) -> None:
     assert "configurations" in strategy.explain(SPACE, history_of(SPACE))
 
 

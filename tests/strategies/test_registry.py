@@ -26,13 +26,13 @@ from sonde.trials import History
     ("name", "kind"),
     [("auto", Auto), ("random", Random), ("dngo", DNGO), ("fobo", FOBO), ("igo", IGO), ("gp", GP), ("sobol", Sobol)],
 )
-def test_strategies_have_names(name: str, kind: type) -> None:
+def test_strategies_are_found_by_name(name: str, kind: type) -> None:
     strategy = resolve_strategy(name)
     assert type(strategy) is kind
     assert strategy.name == name
 
 
-def test_a_strategy_is_itself() -> None:
+def test_a_strategy_object_is_returned_as_it_is() -> None:
     strategy = Sobol()
     assert resolve_strategy(strategy) is strategy
 
@@ -45,19 +45,19 @@ def test_an_unknown_strategy_is_refused_with_the_known_ones(unknown: Any) -> Non
     assert repr(unknown) in str(caught.value)
 
 
-def test_auto_says_which_strategy_it_took_and_why() -> None:
+def test_auto_explains_which_strategy_it_chose_and_why() -> None:
     space = Space(x=Float(0, 1))
     said = Auto().explain(space, History(space))
-    row = next(row for row in TABLE if row.applies(space, History(space)))
-    assert said.startswith(f"{row.strategy}, because {row.reason}")
+    rule = next(rule for rule in TABLE if rule.applies(space, History(space)))
+    assert said.startswith(f"{rule.strategy}, because {rule.reason}")
 
 
-def test_the_last_row_of_the_table_always_applies() -> None:
+def test_the_last_rule_of_the_table_always_applies() -> None:
     space = Space(x=Float(0, 1))
     assert TABLE[-1].applies(space, History(space))
 
 
-def test_a_first_suggestion_needs_no_heavy_library() -> None:
+def test_a_first_suggestion_imports_no_heavy_library() -> None:
     code = (
         "import sys, sonde; from sonde.sampling import Key; from sonde.strategies import resolve_strategy\n"
         "from sonde.trials import History; space = sonde.Space(x=sonde.Float(0, 1))\n"
@@ -82,7 +82,7 @@ def test_a_first_suggestion_needs_no_heavy_library() -> None:
     ],
     ids=repr,
 )
-def test_the_options_of_a_strategy_are_shown_where_they_are_not_the_default(strategy: Strategy, shown: str) -> None:
+def test_repr_shows_the_options_that_differ_from_the_defaults(strategy: Strategy, shown: str) -> None:
     assert repr(strategy) == shown
     assert repr(pickle.loads(pickle.dumps(strategy))) == shown
     assert "acquisition" in str(inspect.signature(GP))
@@ -97,13 +97,13 @@ def test_the_options_of_a_strategy_are_shown_where_they_are_not_the_default(stra
         (IGO(adapt=None), "igo(adapt=None)"),
     ],
 )
-def test_what_is_kept_of_a_strategy_makes_it_again(strategy: Strategy, kept: str) -> None:
+def test_a_strategy_as_text_makes_it_again(strategy: Strategy, kept: str) -> None:
     assert record(strategy) == kept
     again = resolve_strategy(kept)
     assert (type(again), again.options) == (type(strategy), strategy.options)
 
 
-def test_options_that_are_objects_are_not_kept() -> None:
+def test_options_that_are_objects_are_left_out_of_the_text() -> None:
     from sonde.acquisition.utilities import UTILITIES
 
     assert record(GP(acquisition=UTILITIES["pi"], batch="joint")) == "gp(batch='joint')"
@@ -112,17 +112,17 @@ def test_options_that_are_objects_are_not_kept() -> None:
 @pytest.mark.parametrize(
     "text", ["gp(acquisition=print)", "gp('ucb')", "gp()()", "gp(", "__import__('os')", "gp(**{'batch': 'joint'})"]
 )
-def test_nothing_but_names_and_plain_options_is_read(text: str) -> None:
+def test_only_names_and_literal_options_are_read(text: str) -> None:
     with pytest.raises(OptionError, match=r"strategy must be one of|does not know"):
         resolve_strategy(text)
 
 
-def test_an_option_that_a_strategy_does_not_know_is_refused() -> None:
+def test_an_unknown_option_is_refused() -> None:
     with pytest.raises(OptionError, match=r"option that it does not know.*nonsense"):
         resolve_strategy("gp(nonsense=1)")
 
 
-def test_a_study_goes_on_with_the_options_it_was_made_with(sqlite_url: str) -> None:
+def test_a_study_continues_with_the_options_it_was_made_with(sqlite_url: str) -> None:
     Study(Space(x=Float(0, 1)), storage=sqlite_url, name="s", strategy=GP("ucb", batch="joint")).close()
     with Study.load(sqlite_url, "s") as study:
         assert "maximises ucb" in _after_ten(study)

@@ -1,8 +1,8 @@
-"""Parameterless stochastic natural gradient (Nishida et al. 2018): a distribution over discrete things that learns.
+"""Parameterless stochastic natural gradient for discrete optimization (Nishida et al. 2018).
 
-A search holds a distribution P_theta of samples. ``ask`` draws some, the caller finds their losses, ``tell`` moves
-theta along the natural gradient of the expected preference and adapts how many samples, or how long a step, the
-noise of that gradient calls for. Nothing has to be set. NumPy is all it needs.
+A search holds a distribution P_theta over samples. ``ask`` draws samples and the caller evaluates their losses.
+``tell`` moves theta along the natural gradient of the expected preference, and adapts the number of samples or the step
+size to the noise of that gradient. No setting is required. The package needs NumPy only.
 
     >>> from sonde.igo import PBIL
     >>> search = PBIL(100, seed=0)
@@ -10,9 +10,8 @@ noise of that gradient calls for. Nothing has to be set. NumPy is all it needs.
     ...     bits = search.ask()
     ...     search.tell(bits, 100 - bits.sum(axis=1))
 
-``families`` are the distributions, ``preference`` turns losses into weights, ``adaptation`` measures signal and noise,
-``search`` puts them together, ``classics`` has cGA, UMDA and PBIL as settings of it, ``structure`` serves training
-loops.
+``families`` has the distributions, ``preference`` turns losses into weights, ``adaptation`` measures signal and noise,
+``search`` combines them, ``classics`` has cGA, UMDA and PBIL as special cases, ``structure`` is for training loops.
 """
 
 from sonde.igo.classics import PBIL, cga, umda

@@ -1,7 +1,8 @@
-"""How noisy the natural gradient is, and what follows: more samples, or shorter steps.
+"""Adaptation of the sample size, or of the step size, to the noise of the natural gradient.
 
-s accumulates the whitened gradient in units of what pure noise would give; gamma is the squared norm expected of noise.
-A squared norm above alpha gamma says that the signal can be heard: the reference size lambda_r falls; below, it grows.
+s accumulates whitened gradients, divided by the norm that pure noise would have; gamma is the expected squared norm of
+s under pure noise. Where |s|^2 is above alpha gamma, the signal is strong and the reference sample size lambda_r falls;
+where it is below, lambda_r grows.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ ALPHA = 1.5
 
 @dataclass
 class Adaptation:
-    """The accumulated signal and the sample size it asks for, between two bounds."""
+    """The accumulated signal s, and the reference sample size lambda_r between two bounds."""
 
     smallest: float
     largest: float
@@ -34,11 +35,11 @@ class Adaptation:
 
     @property
     def growth(self) -> float:
-        """How many times the smallest size is called for."""
+        """lambda_r as a multiple of the smallest size."""
         return self.reference / self.smallest
 
     def learn(self, whitened: Array, beta: float, noise: float) -> None:
-        """Take in a whitened gradient whose squared norm would be ``noise`` without a signal."""
+        """Add a whitened gradient; ``noise`` is its expected squared norm without a signal."""
         keep, take = 1 - beta, beta * (2 - beta)
         fresh = math.sqrt(take / noise) * whitened  # eq. (10), with eq. (11) for the noise
         self.s = fresh if self.s is None else keep * self.s + fresh

@@ -1,13 +1,14 @@
-"""Exponential families: how samples are drawn, and which way their weights move the parameters.
+"""Exponential families: sampling, natural gradients, and the margins that keep every value possible.
 
-A family has no state: theta, one flat array, is the caller's. Symbols: m samples x of some columns; weights w of the
-samples; n free parameters of the whole search, which set the margins that keep every value possible.
+A family has no state: the caller holds theta, one flat array. Symbols: samples x (lambda, columns); weights w
+(lambda,); n free parameters of the whole search, which set the margins.
 
-The natural gradient is mean_i w_i (T(x_i) - theta), with T the sufficient statistics and theta = E T: of bits T(x) = x,
-of categories their indicators. A Gaussian's parameters are its mean and the logarithm of its width: a step of the same
-first order in which the width stays positive. NaN in a sample says that this entry was not used: it teaches nothing.
+The natural gradient is mean_i w_i (T(x_i) - theta), with sufficient statistics T and theta = E T. For bits T(x) = x,
+for categories T has their indicators. A Gaussian has its mean and the logarithm of its standard deviation as
+parameters: to first order the same step, and the standard deviation stays positive. NaN in a sample marks an entry that
+was not used (an inactive parameter); it adds nothing to the gradient.
 
-``whitened`` is G(theta)^1/2 times a gradient, with G the Fisher matrix: in it, pure noise has the same size along
+``whitened`` is G(theta)^1/2 times a gradient, with G the Fisher matrix: pure noise then has the same variance along
 every free parameter.
 """
 
@@ -26,18 +27,18 @@ from sonde.errors import OptionError
 Array: TypeAlias = NDArray[np.float64]
 Samples: TypeAlias = NDArray[Any]
 
-BLOCK = 2**22  # random numbers drawn at once
+BLOCK = 2**22  # most random numbers drawn at once
 
 
 class Family(ABC):
-    """A kind of distribution."""
+    """An exponential family of distributions over samples."""
 
     width: int  # columns of a sample
     free: int  # free parameters
 
     @abstractmethod
     def start(self) -> Array:
-        """Return the parameters that assume least."""
+        """Return the parameters of the most uniform distribution."""
 
     @abstractmethod
     def draw(self, theta: Array, rng: np.random.Generator, count: int) -> Samples:
@@ -45,7 +46,7 @@ class Family(ABC):
 
     @abstractmethod
     def gradient(self, theta: Array, samples: Samples, weights: Array) -> Array:
-        """Return the stochastic natural gradient, in the shape of theta."""
+        """Return the stochastic natural gradient, of the same shape as theta."""
 
     @abstractmethod
     def whitened(self, theta: Array, gradient: Array) -> Array:
@@ -57,30 +58,30 @@ class Family(ABC):
 
     @abstractmethod
     def settled(self, theta: Array, n: int) -> bool:
-        """Whether theta has come within twice the margins: what is drawn is one sample and its neighbours."""
+        """Whether the distribution has converged: theta is within twice the margins, so all samples are much alike."""
 
     @abstractmethod
     def check(self, samples: Samples) -> None:
-        """Raise if the samples are none of this family."""
+        """Raise if the samples are not of this family."""
 
 
 class Bernoulli(Family):
-    """Bits; theta are their probabilities of being one."""
+    """Independent bits; theta has the probability of each to be one."""
 
     def __init__(self, count: int) -> None:
         self.width = self.free = _count(count, "bits")
 
     def start(self) -> Array:
-        """Return a half for every bit."""
+        """Return one half for every bit."""
         return np.full(self.width, 0.5)
 
     def draw(self, theta: Array, rng: np.random.Generator, count: int) -> NDArray[np.bool_]:
         """Return booleans."""
-        below = theta.astype(np.float32)  # 24 random bits: a probability is right to 6e-8, at half the time
+        below = theta.astype(np.float32)  # probabilities are exact to 6e-8, and drawing takes half the time
         if count * self.width <= BLOCK:
             return rng.random((count, self.width), dtype=np.float32) < below
         bits = np.empty((count, self.width), dtype=bool)
-        for row in bits:  # memory for one row of floats
+        for row in bits:  # so that floats take the memory of one row
             np.less(rng.random(self.width, dtype=np.float32), below, out=row)
         return bits
 
@@ -88,7 +89,7 @@ class Bernoulli(Family):
         """Return mean_i w_i (x_i - theta)."""
         if samples.dtype == bool:
             mean = _mean_product(weights, samples)
-            total = weights.sum()  # zero where the preference is centred
+            total = weights.sum()  # zero for a centred preference
             return mean - (total / len(weights)) * theta if total else mean
         return weights @ _deviations(samples, theta) / len(weights)
 
@@ -97,7 +98,7 @@ class Bernoulli(Family):
         return gradient / np.sqrt(theta * (1 - theta))
 
     def moved(self, theta: Array, step: Array, n: int) -> Array:
-        """Keep probabilities in [1/n, 1 - 1/n]; of fewer than four parameters, in [1/4, 3/4]."""
+        """Keep probabilities in [1/n, 1 - 1/n]; for n < 4, in [1/4, 3/4]."""
         margin = self._margin(n)
         return np.minimum(np.maximum(theta + step, margin), 1 - margin)
 
@@ -109,13 +110,13 @@ class Bernoulli(Family):
         return min(1 / n, 1 / 4)
 
     def check(self, samples: Samples) -> None:
-        """Zeros and ones only."""
+        """Raise unless all entries are zero or one."""
         if samples.dtype != bool and not np.isin(samples[~np.isnan(samples)], (0, 1)).all():
             raise OptionError("bits must be 0 or 1")
 
 
 class Categorical(Family):
-    """Choices between K categories each; samples are their indices, theta the probabilities, (count, K) row by row."""
+    """Independent choices among K categories; samples are indices, theta the probabilities (count, K), flattened."""
 
     def __init__(self, count: int, categories: int) -> None:
         self.width, self.categories = _count(count, "choices"), _count(categories, "categories", least=2)
@@ -136,23 +137,23 @@ class Categorical(Family):
     def gradient(self, theta: Array, samples: Samples, weights: Array) -> Array:
         """Return mean_i w_i (indicators of x_i - theta)."""
         used = ~np.isnan(samples)
-        places = np.arange(self.width) * self.categories + np.where(used, samples, 0).astype(np.int64)
+        entries = np.arange(self.width) * self.categories + np.where(used, samples, 0).astype(np.int64)
         each = np.where(used, weights[:, None], 0.0)
-        counted = np.bincount(places.ravel(), each.ravel(), minlength=len(theta))
+        counted = np.bincount(entries.ravel(), each.ravel(), minlength=len(theta))
         return (counted - np.repeat(each.sum(axis=0), self.categories) * theta) / len(weights)
 
     def whitened(self, theta: Array, gradient: Array) -> Array:
-        """Divide by the roots of the probabilities: of a gradient whose entries sum to zero, the Fisher norm."""
+        """Divide by the square roots of the probabilities: the Fisher norm, as each choice's entries sum to zero."""
         return gradient / np.sqrt(theta)
 
     def moved(self, theta: Array, step: Array, n: int) -> Array:
-        """Keep each probability at a margin of 1 / (n (K - 1)) at least, and their sum at one."""
+        """Keep each probability at least 1 / (n (K - 1)), and their sum one."""
         k, margin = self.categories, self._margin(n)
         above = np.maximum((theta + step).reshape(-1, k) - margin, 0.0)
         return (margin + above * ((1 - k * margin) / above.sum(axis=1, keepdims=True))).ravel()
 
     def settled(self, theta: Array, n: int) -> bool:
-        """Whether one category of each has nearly all probability."""
+        """Whether one category of each choice has nearly all probability."""
         others = 1 - theta.reshape(self.width, -1).max(axis=1)
         return bool(others.max() <= 2 * (self.categories - 1) * self._margin(n))
 
@@ -160,26 +161,23 @@ class Categorical(Family):
         return min(1 / (n * (self.categories - 1)), 1 / (2 * self.categories))
 
     def check(self, samples: Samples) -> None:
-        """Whole numbers from 0 to K - 1."""
+        """Raise unless all entries are whole numbers from 0 to K - 1."""
         given = samples[~np.isnan(samples)]
         if not np.all((given >= 0) & (given < self.categories) & (given == np.floor(given))):
             raise OptionError(f"categories must be whole numbers from 0 to {self.categories - 1}")
 
 
 class Gaussian(Family):
-    """Numbers in [0, 1]; theta are the means, then the logarithms of the widths.
+    """Independent numbers in [0, 1]; theta has the means, then the logarithms of the standard deviations ("widths").
 
-    ``cells`` says of each column into how many equal cells it is divided, infinity of a continuous one: samples of a
-    column with cells are their centres, and its width never falls so low that the next cells have a probability of less
-    than 1/n (1/(2n) in the first and last cell, which have one neighbour), or integers would freeze.
+    ``cells`` is the number of equal cells of each column, infinity for a continuous one. Samples of a column with cells
+    are the centres of the cells. Its width has a floor, at which the neighbouring cells still have a probability of 1/n
+    (1/(2n) from the first or last cell, which has one neighbour): otherwise integers would freeze.
     """
 
-    WIDTH, NARROW, WIDE = (
-        0.39,
-        1e-6,
-        1.0,
-    )  # at the start, so that each third has a third of the draws; at least, of a continuous column; at most
-    CHANGE = np.log(2.0)  # of a width in one step, at most
+    WIDTH = 0.39  # at the start: each third of [0, 1] has a third of the draws
+    NARROW, WIDE = 1e-6, 1.0  # the bounds of a width; the lower one for continuous columns only
+    CHANGE = np.log(2.0)  # most change of a log-width in one step
 
     def __init__(self, cells: ArrayLike) -> None:
         self.cells = np.atleast_1d(np.asarray(cells, dtype=float))
@@ -189,11 +187,11 @@ class Gaussian(Family):
         self.width, self.free = len(self.cells), 2 * len(self.cells)
 
     def start(self) -> Array:
-        """Return the middle, and a width that covers the interval."""
+        """Return means of one half, and a width that covers the interval."""
         return np.repeat([0.5, np.log(self.WIDTH)], self.width)
 
     def draw(self, theta: Array, rng: np.random.Generator, count: int) -> Array:
-        """Return numbers of [0, 1]: what falls outside is moved to the bound."""
+        """Return numbers in [0, 1]; draws outside are clipped."""
         mean, log_width = np.split(theta, 2)
         samples = np.clip(mean + np.exp(log_width) * rng.standard_normal((count, self.width)), 0.0, 1.0)
         lattice = np.isfinite(self.cells)
@@ -202,14 +200,14 @@ class Gaussian(Family):
         return samples
 
     def gradient(self, theta: Array, samples: Samples, weights: Array) -> Array:
-        """Return mean_i w_i (x_i - mean), and mean_i w_i (z_i^2 - 1) / 2 for z = (x - mean) / width."""
+        """Return mean_i w_i (x_i - mean) and mean_i w_i (z_i^2 - 1) / 2, with z = (x - mean) / width."""
         mean, log_width = np.split(theta, 2)
         away = np.where(np.isnan(samples), 0.0, samples - mean)
         spread = np.where(np.isnan(samples), 0.0, (away / np.exp(log_width)) ** 2 - 1)
         return np.concatenate([weights @ away, weights @ spread / 2]) / len(weights)
 
     def whitened(self, theta: Array, gradient: Array) -> Array:
-        """Divide by the standard deviations of the two statistics, width and 1 / sqrt(2)."""
+        """Divide by the standard deviations of the two statistics: width, and 1 / sqrt(2)."""
         towards, wider = np.split(gradient, 2)
         return np.concatenate([towards / np.exp(theta[self.width :]), np.sqrt(2) * wider])
 
@@ -218,7 +216,9 @@ class Gaussian(Family):
         mean, log_width = np.split(theta, 2)
         towards, wider = np.split(step, 2)
         log_width = log_width + np.clip(wider, -self.CHANGE, self.CHANGE)
-        edge = np.where(np.isfinite(self.cells), 0.5 / self.cells, 0.0)  # beyond a centre the next cell is too far
+        edge = np.where(
+            np.isfinite(self.cells), 0.5 / self.cells, 0.0
+        )  # a mean past the last centre is too far from the next cell
         return np.concatenate(
             [np.clip(mean + towards, edge, 1 - edge), np.clip(log_width, np.log(self._floor(n)), np.log(self.WIDE))]
         )
@@ -228,58 +228,58 @@ class Gaussian(Family):
         return bool((np.exp(theta[self.width :]) <= 2 * self._floor(n)).all())
 
     def _floor(self, n: int) -> Array:
-        """Return the least widths: half a cell over the tail that leaves the cell with a probability of 1/n."""
+        """Return the least widths: a draw around a cell's centre leaves the cell with probability 1/n."""
         tail = NormalDist().inv_cdf(1 - 1 / (2 * max(n, 2)))
         return np.where(np.isfinite(self.cells), 0.5 / (self.cells * tail), self.NARROW)
 
     def check(self, samples: Samples) -> None:
-        """Numbers of [0, 1]."""
+        """Raise unless all entries are in [0, 1]."""
         given = samples[~np.isnan(samples)]
         if not np.all((given >= 0) & (given <= 1)):
             raise OptionError("numbers must lie in [0, 1]")
 
 
 class Product(Family):
-    """Families side by side, independent of each other: columns and parameters in their order."""
+    """The product of independent families: their columns and parameters are concatenated."""
 
     def __init__(self, families: Sequence[Family]) -> None:
         if not families or not all(isinstance(family, Family) for family in families):
-            raise OptionError("a product needs at least one family, and families only")
+            raise OptionError("a product needs a list of at least one family, such as [Bernoulli(10)]")
         self.families = tuple(families)
         self.width, self.free = (sum(getattr(family, name) for family in families) for name in ("width", "free"))
         self._columns = _slices([family.width for family in families])
         self._entries = _slices([len(family.start()) for family in families])
 
     def start(self) -> Array:
-        """Join the families' starts."""
+        """Concatenate the families' starts."""
         return np.concatenate([family.start() for family in self.families])
 
     def draw(self, theta: Array, rng: np.random.Generator, count: int) -> Array:
-        """Join the families' draws."""
+        """Concatenate the families' draws."""
         parts = [family.draw(theta[at], rng, count) for family, at in zip(self.families, self._entries, strict=True)]
         return np.concatenate(parts, axis=1, dtype=float)
 
     def gradient(self, theta: Array, samples: Samples, weights: Array) -> Array:
-        """Join the families' gradients."""
-        places = zip(self.families, self._entries, self._columns, strict=True)
-        return np.concatenate([family.gradient(theta[at], samples[:, own], weights) for family, at, own in places])
+        """Concatenate the families' gradients."""
+        parts = zip(self.families, self._entries, self._columns, strict=True)
+        return np.concatenate([family.gradient(theta[at], samples[:, own], weights) for family, at, own in parts])
 
     def whitened(self, theta: Array, gradient: Array) -> Array:
-        """Join what the families make of it."""
-        places = zip(self.families, self._entries, strict=True)
-        return np.concatenate([family.whitened(theta[at], gradient[at]) for family, at in places])
+        """Concatenate the families' whitened gradients."""
+        parts = zip(self.families, self._entries, strict=True)
+        return np.concatenate([family.whitened(theta[at], gradient[at]) for family, at in parts])
 
     def moved(self, theta: Array, step: Array, n: int) -> Array:
-        """Join the families' moves."""
-        places = zip(self.families, self._entries, strict=True)
-        return np.concatenate([family.moved(theta[at], step[at], n) for family, at in places])
+        """Concatenate the families' parameters after the step."""
+        parts = zip(self.families, self._entries, strict=True)
+        return np.concatenate([family.moved(theta[at], step[at], n) for family, at in parts])
 
     def settled(self, theta: Array, n: int) -> bool:
-        """Whether all families have settled."""
+        """Whether all families have converged."""
         return all(family.settled(theta[at], n) for family, at in zip(self.families, self._entries, strict=True))
 
     def check(self, samples: Samples) -> None:
-        """Let every family look at its columns."""
+        """Let every family check its columns."""
         for family, own in zip(self.families, self._columns, strict=True):
             family.check(samples[:, own])
 
@@ -289,7 +289,7 @@ def _deviations(samples: Samples, theta: Array) -> Array:
 
 
 def _mean_product(weights: Array, bits: NDArray[np.bool_]) -> Array:
-    """Return mean_i w_i x_i, in memory linear in n also for large generations."""
+    """Return mean_i w_i x_i; the memory is linear in the number of bits for large generations too."""
     count = len(weights)
     if bits.size <= BLOCK:
         return weights @ bits.astype(float) / count

@@ -1,8 +1,9 @@
-"""From losses to weights: only their order counts, so any increasing transformation of the loss changes nothing.
+"""Preferences: weights of samples by the rank of their losses.
 
-Symbols: lambda samples, of which mu = ceil(lambda / 4) are best and as many are worst. Weights are those of the paper
-less their mean: with w = (2, 1, 0) lambda / mu, as printed, the mean would be lambda / mu, not the mu_W = 1 that the
-listing and the reduction to cGA use.
+Only the order of the losses counts, so a search is invariant to increasing transformations of the loss. Symbols: lambda
+samples, of which the mu = ceil(lambda / 4) best and the mu worst have weights. Our weights are those of the paper minus
+their mean: with w = (2, 1, 0) lambda / mu, as printed, the mean would be lambda / mu, not the mu_W = 1 that the listing
+and the reduction to cGA use.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float64]
-Preference: TypeAlias = Callable[[int], Array]  # weights of a generation, best first
+Preference: TypeAlias = Callable[[int], Array]  # from the size of a generation to its weights, best first
 
 
 @lru_cache(maxsize=64)
@@ -25,12 +26,12 @@ def centred(size: int) -> Array:
     weights = np.zeros(size)
     weights[:chosen] = size / chosen
     weights[size - chosen :] -= size / chosen
-    weights.flags.writeable = False  # it is kept
+    weights.flags.writeable = False  # it is cached
     return weights
 
 
 def truncation(selected: int) -> Preference:
-    """Return the preference of UMDA: lambda/mu for the ``selected`` best, 0 for others, and no baseline."""
+    """Return the preference of UMDA: lambda/mu for the mu = ``selected`` best samples, 0 for the others."""
 
     def weights(size: int) -> Array:
         return np.where(np.arange(size) < selected, size / min(selected, size), 0.0)
@@ -39,7 +40,7 @@ def truncation(selected: int) -> Preference:
 
 
 def weigh(losses: Array, by_rank: Array) -> Array:
-    """Return each sample's weight; samples with equal losses share theirs."""
+    """Return the weight of each sample; samples with equal losses share their weights evenly."""
     order = np.argsort(losses, kind="stable")
     ranked = losses[order]
     equal = ranked[1:] == ranked[:-1]
@@ -49,7 +50,7 @@ def weigh(losses: Array, by_rank: Array) -> Array:
 
 
 def _shared(by_rank: Array, equal: NDArray[np.bool_]) -> Array:
-    """Return the weights by rank, averaged over ranks that are equal to their predecessor."""
+    """Return the weights by rank, averaged over ties; ``equal[i]`` says that rank i + 1 ties with rank i."""
     group = np.concatenate([[0], np.cumsum(~equal)])
     means: Array = np.bincount(group, by_rank) / np.bincount(group)
     return means[group]

@@ -1,4 +1,4 @@
-"""Algorithm 1: draw samples, prefer some, step along the natural gradient, adapt."""
+"""Algorithm 1 of Nishida et al. (2018): draw samples, rank them, step along the natural gradient, adapt."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ ADAPTED = ("lambda", "epsilon", None)
 
 
 class IGO:
-    """A search over any product of families. Nothing but the family has to be given.
+    """Natural-gradient search over any product of families; only the family is required.
 
     Parameters
     ----------
     family
         ``Bernoulli``, ``Categorical``, ``Gaussian`` or a ``Product`` of them.
     adapt
-        ``"lambda"``: the number of samples grows with the noise. ``"epsilon"``: the step shrinks instead, and every
-        generation has the least number of samples. ``None``: neither.
+        ``"lambda"``: the number of samples of a generation grows with the noise of the gradient. ``"epsilon"``: the
+        step size shrinks instead, and every generation has ``sample_size`` samples. ``None``: neither.
     seed
-        Of the draws; without it, each search is another.
+        Of the random draws; without it every search differs.
     sample_size
-        The least number of samples of a generation, 2.
+        The smallest number of samples of a generation, default 2.
     largest_sample_size
-        The most, by default the number n of free parameters.
+        The largest number, default n, the number of free parameters.
     step_size
-        epsilon, by default n^-1/2; with ``adapt="epsilon"`` the longest.
+        epsilon, default n^-1/2; with ``adapt="epsilon"`` the largest one.
     alpha
-        The signal-to-noise level that is kept, 1.5.
+        The signal-to-noise ratio that the adaptation aims at, default 1.5.
     preference
-        Weights by rank, a function of the generation's size: by default + for the best quarter and - for the worst.
+        A function from the size of a generation to weights by rank, best first. Default: positive for the best quarter,
+        negative for the worst.
     theta
-        Where to begin, by default where least is assumed.
+        The initial parameters; default the most uniform distribution.
     """
 
     def __init__(
@@ -62,16 +63,16 @@ class IGO:
         if adapt not in ADAPTED:
             raise OptionError(f"adapt must be 'lambda', 'epsilon' or None, got {adapt!r}")
         self.family, self.adapt = family, adapt
-        least = whole("sample_size", sample_size, 2)
+        least = whole_number("sample_size", sample_size, 2)
         most = max(family.free, least) if largest_sample_size is None else largest_sample_size
-        self._longest = family.free**-0.5 if step_size is None else _in_unit("step_size", step_size)
+        self._largest_step = family.free**-0.5 if step_size is None else _in_unit("step_size", step_size)
         self._adaptation = Adaptation(
             least, _at_least("largest_sample_size", most, least), _at_least("alpha", alpha, 1)
         )
         if not callable(preference):
             raise OptionError(f"preference must be a function: from a generation's size to weights, got {preference!r}")
         self._preference = preference
-        self._rng = np.random.default_rng(None if seed is None else whole("seed", seed, 0))
+        self._rng = np.random.default_rng(None if seed is None else whole_number("seed", seed, 0))
         self._theta = family.start() if theta is None else self._checked_theta(theta)
 
     @property
@@ -89,23 +90,23 @@ class IGO:
 
     @property
     def step_size(self) -> float:
-        """How far the next step goes along the natural gradient."""
-        return self._longest / (self._adaptation.growth if self.adapt == "epsilon" else 1.0)
+        """epsilon: the length of the next step as a multiple of the natural gradient."""
+        return self._largest_step / (self._adaptation.growth if self.adapt == "epsilon" else 1.0)
 
     @property
     def settled(self) -> bool:
-        """Whether the distribution has collapsed onto one sample and its neighbours."""
+        """Whether the distribution has converged: nearly all probability is on one sample and its neighbours."""
         return self.family.settled(self._theta, self.family.free)
 
     def ask(self, count: int | None = None) -> Samples:
-        """Draw a generation, or as many samples as you say, (count, columns)."""
-        count = self.sample_size if count is None else whole("count", count, 1)
+        """Draw the samples (count, columns) of a generation, or ``count`` samples."""
+        count = self.sample_size if count is None else whole_number("count", count, 1)
         return self.family.draw(self._theta, self._rng, count)
 
     def tell(self, samples: ArrayLike, losses: ArrayLike) -> None:
-        """Learn from samples drawn since the last ``tell``. Lower losses are better; NaN and +inf are failures.
+        """Take a step from samples drawn since the last ``tell``. Lower losses are better; NaN and +inf are failures.
 
-        Any number of at least two samples is a generation, of whatever size was asked for.
+        The samples are one generation: at least two, and not necessarily as many as ``ask`` returned.
         """
         x, y = self._checked(samples, losses)
         by_rank = np.asarray(self._preference(len(y)), dtype=float)
@@ -114,18 +115,18 @@ class IGO:
                 f"preference({len(y)}) must be {len(y)} weights, best first, got the shape {by_rank.shape}"
             )
         weights = weigh(y, by_rank)
-        if weights.min() == weights.max():  # all equal: there is nothing to learn
+        if weights.min() == weights.max():  # all losses are equal
             return
         variance = float(weights @ weights) / len(y) - (float(weights.sum()) / len(y)) ** 2
         theta, step_size = self._theta, self.step_size
         gradient = self.family.gradient(theta, x, weights)
         self._theta = self.family.moved(theta, step_size * gradient, self.family.free)
-        if self.adapt is not None:  # with G(theta) where the gradient was taken, as in eq. (10)
+        if self.adapt is not None:  # eq. (10): G(theta) at the theta of the gradient
             noise = self.family.free * variance / len(y)
             self._adaptation.learn(self.family.whitened(theta, gradient), step_size, noise)
 
     def save(self) -> dict[str, Any]:
-        """Return all that changes, as arrays and plain numbers: for ``pickle``, ``torch.save`` or the like."""
+        """Return the state as arrays and plain numbers, for ``pickle``, ``torch.save`` and the like."""
         adaptation = self._adaptation
         return {
             "theta": self._theta.copy(),
@@ -136,11 +137,11 @@ class IGO:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what ``save`` returned, of a search with the same settings."""
+        """Continue from the state that ``save`` returned in a search with the same settings."""
         missing = {"theta", "reference", "gamma", "s", "rng"} - set(saved)
         if missing:
             raise OptionError(f"this is not what save() returned: {', '.join(sorted(missing))} is missing")
-        self._theta = self._read_theta(saved["theta"])  # as it was: moving it would round
+        self._theta = self._read_theta(saved["theta"])  # unchanged: the margins would round it
         adaptation = self._adaptation
         adaptation.reference, adaptation.gamma = float(saved["reference"]), float(saved["gamma"])
         adaptation.s = None if saved["s"] is None else np.array(saved["s"], dtype=float)
@@ -191,8 +192,8 @@ def _at_least(name: str, given: Any, least: float) -> Any:
     return given
 
 
-def whole(name: str, given: Any, least: int) -> int:
-    """Return a whole number, or raise."""
+def whole_number(name: str, given: Any, least: int) -> int:
+    """Return a whole number of at least ``least``; raise OptionError for anything else."""
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
         raise OptionError(f"{name} must be a whole number of at least {least}, got {given!r}")
     return int(given)

@@ -1,7 +1,8 @@
-"""A network's structure, learned while its weights are: named groups of bits for a training loop.
+"""Structure learning: named groups of bits that select parts of a network while its weights are trained.
 
-Every step draws masks, finds the loss of each on a mini-batch, updates the weights by their gradient (eq. 13) and tells
-the losses, which moves the probabilities of the bits (eq. 14). The framework is the caller's: masks are NumPy arrays.
+Every training step draws masks, computes the loss of each on a mini-batch, updates the weights by their gradient (eq.
+13) and tells the losses, which moves the probabilities of the bits (eq. 14). Masks are NumPy arrays, so any framework
+can train the network.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Masks: TypeAlias = dict[str, NDArray[np.bool_]]
 
 
 class Structure:
-    """Which layers, units or connections to use.
+    """A distribution over masks: which layers, units or connections of a network to use.
 
     >>> structure = Structure({"layers": 31, "units": (3, 1024)}, seed=0)
     >>> masks = structure.draw()
@@ -36,10 +37,10 @@ class Structure:
     shapes
         The shape of each group of bits, by name.
     adapt
-        ``"epsilon"`` (default): two masks a step, and shorter steps where the loss is noisy. ``"lambda"``: more masks
-        instead, each for a mini-batch of its own.
+        ``"epsilon"`` (default): two masks a step, and a smaller step size where the loss is noisy. ``"lambda"``: more
+        masks instead, each with its own mini-batch.
     seed
-        Of the draws.
+        Of the random draws.
     settings
         Further settings of ``IGO``.
     """
@@ -70,12 +71,12 @@ class Structure:
         return self._split(self.search.theta)
 
     def draw(self) -> Masks:
-        """Draw masks for a step: of each group an array with one row for each mask."""
+        """Draw the masks of a step: for each group an array with one row for each mask."""
         self._drawn = self.search.ask()
         return self._split(self._drawn)
 
     def tell(self, losses: ArrayLike) -> None:
-        """Learn from the losses of the masks drawn last, in their order."""
+        """Take a step from the losses of the masks drawn last, in their order."""
         if self._drawn is None:
             raise OptionError("tell() needs masks: call draw() first, once for every tell()")
         self.search.tell(self._drawn, losses)
@@ -86,16 +87,16 @@ class Structure:
         return self._split(self.search.theta >= 0.5)
 
     def save(self) -> dict[str, Any]:
-        """Return all that changes, for a checkpoint."""
+        """Return the state for a checkpoint."""
         return self.search.save()
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what ``save`` returned."""
+        """Continue from the state that ``save`` returned."""
         self.search.restore(saved)
         self._drawn = None
 
     def _split(self, flat: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Cut the last axis into the groups and give each its shape."""
+        """Split the last axis into the groups and give each its shape."""
         parts = np.split(flat, np.cumsum(self._sizes)[:-1], axis=-1)
         named = zip(self.shapes.items(), parts, strict=True)
         return {name: part.reshape((*flat.shape[:-1], *shape)) for (name, shape), part in named}

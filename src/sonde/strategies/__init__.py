@@ -1,10 +1,11 @@
-"""A strategy is a function of history: ``suggest(space, history, count, key)``.
+"""A strategy is a function of the history: ``suggest(space, history, count, key)`` returns the next configurations.
 
-Whatever it remembers is derived from the history and never the only copy. ``port`` is the interface, ``novelty`` keeps
-suggestions feasible and distinct, ``registry`` finds a strategy by name, ``auto`` chooses one.
+A strategy may cache what it derives from the history, but its state is never the only copy. ``port`` is the interface,
+``registry`` finds a strategy by name, ``auto`` chooses one. ``novelty`` keeps suggestions feasible and distinct.
 
-``gp`` goes from a history to a ``belief``, from that to an acquisition (``acquire``), and searches it (``search``,
-``pools``) over the space as a ``field``, in the ``region`` where it looks.
+``random`` and ``sobol`` use no model. ``bayesian`` fits a surrogate and maximises an acquisition function (``gp``,
+``dngo``). ``first_order`` does so with gradients of the objective (``fobo``). ``natural_gradient`` adapts a
+distribution over a discrete space (``igo``).
 """
 
 from sonde.strategies.port import Strategy

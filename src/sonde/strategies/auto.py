@@ -1,4 +1,4 @@
-"""The automatic choice: an ordered table of (condition, strategy, reason). The first row that applies is taken."""
+"""The automatic choice of a strategy: the first rule of an ordered table whose condition holds."""
 
 from __future__ import annotations
 
@@ -16,77 +16,79 @@ from sonde.strategies.registry import resolve_strategy
 from sonde.trials import History
 
 
-class Row(NamedTuple):
-    """One line of the table."""
+class Rule(NamedTuple):
+    """A condition, the strategy to use where it holds, and the reason for ``explain``."""
 
     applies: Callable[[Space, History], bool]
     strategy: str
     reason: str
 
 
-MANY = 1000  # benchmarks/dngo/speed: beyond, a suggestion of dngo costs less; benchmarks/dngo/ablation: and knows more
+# observations up to which the exact Gaussian process is used; beyond, a suggestion of dngo costs less
+# (benchmarks/dngo/speed) and its surrogate predicts better (benchmarks/dngo/ablation)
+EXACT_GP_LIMIT = 1000
 
 TABLE = (
-    Row(
+    Rule(
         lambda space, history: history.has_slopes,
         "fobo",
         "gradients were told",  # benchmarks/fobo/regularisation: ahead of gp at 10, 20, 40 evaluations; and figure5
     ),
-    Row(
+    Rule(
         lambda space, history: not ready(history, first_count(space)),
         "sobol",
         "there are too few results to learn from",
     ),
-    Row(
-        lambda space, history: len(history.arrivals) <= MANY,
+    Rule(
+        lambda space, history: len(history.arrivals) <= EXACT_GP_LIMIT,
         "gp",
-        f"there are at most {MANY} results, failures included, few enough for an exact model of them",
+        f"there are at most {EXACT_GP_LIMIT} results, failures included, few enough for an exact Gaussian process",
     ),
-    Row(
+    Rule(
         lambda space, history: _unordered(space),
         "igo",
-        # benchmarks/igo/switch: on 64 bits even with dngo from there on, at a thousandth of the time
-        f"all parameters are bits or categories and there are more than {MANY} results",
+        # benchmarks/igo/switch: as good as dngo on 64 bits from there on, at a thousandth of the time
+        f"all parameters are bits or categories and there are more than {EXACT_GP_LIMIT} results",
     ),
-    Row(
+    Rule(
         lambda space, history: True,
         "dngo",
-        f"there are more than {MANY} results, failures included, too many for an exact model of them",
+        f"there are more than {EXACT_GP_LIMIT} results, failures included, too many for an exact Gaussian process",
     ),
 )
 
 
 def _unordered(space: Space) -> bool:
-    """Whether there is nothing to slide along: every parameter has no order, or two values."""
+    """Whether every parameter is a bit or a category: it has no order, or at most two values."""
     return all(not parameter.ordered or parameter.size <= 2 for parameter in space.parameters.values())
 
 
 class Auto(Strategy):
-    """Chooses by the table."""
+    """Chooses a strategy by the table of rules."""
 
     name = "auto"
 
     def __init__(self) -> None:
-        self._made: dict[str, Strategy] = {}
+        self._strategies: dict[str, Strategy] = {}
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
-        """Let the strategy that applies suggest."""
+        """Return the suggestions of the chosen strategy."""
         return self._strategy(space, history).suggest(space, history, count, key)
 
     def explain(self, space: Space, history: History) -> str:
-        """Name the strategy and the reason."""
-        strategy, reason = self._strategy(space, history), self._row(space, history).reason
+        """Name the chosen strategy, the reason, and what that strategy does."""
+        strategy, reason = self._strategy(space, history), self._rule(space, history).reason
         return f"{strategy.name}, because {reason}: {strategy.explain(space, history)}"
 
     def model(self, space: Space, history: History) -> Model | None:
-        """Return the model of the strategy that applies."""
+        """Return the surrogate of the chosen strategy."""
         return self._strategy(space, history).model(space, history)
 
     def _strategy(self, space: Space, history: History) -> Strategy:
-        name = self._row(space, history).strategy
-        if name not in self._made:  # kept, because a strategy may have caches
-            self._made[name] = resolve_strategy(name)
-        return self._made[name]
+        name = self._rule(space, history).strategy
+        if name not in self._strategies:  # kept for its caches
+            self._strategies[name] = resolve_strategy(name)
+        return self._strategies[name]
 
-    def _row(self, space: Space, history: History) -> Row:
-        return next(row for row in TABLE if row.applies(space, history))
+    def _rule(self, space: Space, history: History) -> Rule:
+        return next(rule for rule in TABLE if rule.applies(space, history))

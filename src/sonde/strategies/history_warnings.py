@@ -1,4 +1,4 @@
-"""What is odd about a history, said once where it matters: nobody should wonder why a search does not get anywhere."""
+"""Warnings about histories from which no strategy can learn: only failures, constant values, one configuration."""
 
 from __future__ import annotations
 
@@ -10,33 +10,37 @@ from numpy.typing import NDArray
 from sonde.errors import OddHistory
 from sonde.trials import History
 
-ENOUGH = 5  # fewer trials than this say nothing
-RANGE = 1e100
+MIN_TRIALS = 5  # no warning before so many trials
+LARGEST_VALUE = 1e100
 
 
 def warn_of_history(history: History) -> None:
-    """Warn of a history from which little can be learned; the same words each time, so that Python shows them once."""
-    for message in _complaints(history):
+    """Warn about a history from which little can be learned; the text is constant, so that Python shows it once."""
+    for message in _messages(history):
         warnings.warn(message, OddHistory, stacklevel=2)
 
 
-def _complaints(history: History) -> list[str]:
+def _messages(history: History) -> list[str]:
     done, failed = history.completed, history.failed
     values = history.values[done.numbers]
-    found = []
-    if not len(done) and len(failed) >= ENOUGH:
-        found.append("all trials so far failed; look at a trial's error, or narrow the space")
-    if len(done) >= ENOUGH:
+    messages = []
+    if not len(done) and len(failed) >= MIN_TRIALS:
+        messages.append("all trials so far failed; look at a trial's error, or narrow the space")
+    if len(done) >= MIN_TRIALS:
         if np.all(values == values[0]):
-            found.append(f"all values so far are {history.sign * values[0]:g}; does the objective use its parameters?")
+            messages.append(
+                f"all values so far are {history.sign * values[0]:g}; does the objective use its parameters?"
+            )
         elif _all_equal(done.rows):
-            found.append("all results so far are of one configuration; nothing is known of the others")
-        elif np.max(np.abs(values)) > RANGE:
+            messages.append("all results so far are of one configuration; the others are unexplored")
+        elif np.max(np.abs(values)) > LARGEST_VALUE:
             largest = np.max(np.abs(values))
-            found.append(f"values reach {largest:.3g}; if that means that something broke, tell such trials as failed")
-    return found
+            messages.append(
+                f"values reach {largest:.3g}; if that means that something broke, tell such trials as failed"
+            )
+    return messages
 
 
 def _all_equal(rows: NDArray[np.float64]) -> bool:
-    """Whether all rows are one; as a rule the first two tell."""
+    """Whether all rows are equal; the first two usually decide it."""
     return np.array_equal(rows[0], rows[1], equal_nan=True) and len(np.unique(rows, axis=0)) == 1

@@ -1,4 +1,4 @@
-"""When a model has enough to learn from; until then trials are spread evenly."""
+"""The initial design: how many space-filling trials come before the first surrogate."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from sonde.trials import History
 
 
 def ready(history: History, first: int) -> bool:
-    """Whether there is enough to learn from, after so many first trials."""
+    """Whether a surrogate can be fitted: the ``first`` trials are made and at least two completed."""
     return len(history.completed) >= 2 and len(history) >= first
 
 
 def first_count(space: Space) -> int:
-    """Return how many first trials are spread evenly."""
+    """Return the size of the initial design: two trials for each parameter, at least 4 and at most 10."""
     return max(4, min(10, 2 * len(space)))

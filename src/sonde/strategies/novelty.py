@@ -1,8 +1,8 @@
-"""From proposals to suggestions: feasible, and never what was tried before.
+"""From proposed points to suggestions that are feasible and new.
 
-A proposal that breaks a ``where`` or repeats a lattice point is replaced by a random one that does not. A finite space
-that random draws cannot fill any more is listed, so it is used up to the last configuration. After that, where noise
-was told, what is most promising is tried again.
+A proposal that violates a ``where`` or repeats a lattice point is replaced by a random feasible one. Where random draws
+find no new configuration in a finite space, its configurations are enumerated, so it is used up to the last one. After
+that, if the observations have noise, the most promising configuration is evaluated again.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from sonde.trials import History
 Array = NDArray[np.float64]
 
 MAX_DRAWS = 20_000
-LISTED_AT_ONCE = 2**12  # a space this small is listed before any redraw
-LISTED_AT_ALL = 2**20
+ENUMERATED_FIRST = 2**12  # a space of at most this size is enumerated instead of random draws
+ENUMERATED_LAST = 2**20  # a space of at most this size is enumerated after random draws fail
 
-_REDRAW, _PICK = 3, 4  # purposes of the key's streams; the Sobol sequence has 1 and 2
+_REDRAW, _PICK = 3, 4  # purposes of the key's random streams; the Sobol sequence has 1 and 2
 
 
 def novel_rows(space: Space, history: History, units: Array, key: Key, taken: Collection[bytes] = ()) -> Array:
-    """Return rows for proposed points of the unit cube, fewer only where the space is used up.
+    """Return feasible new rows for proposed points of the unit cube; fewer only where the space is used up.
 
-    ``taken`` are packed rows that are going to be suggested besides.
+    ``taken`` are packed rows of the same batch, to be avoided too.
     """
     rows: list[Array] = []
     chosen = Counter(taken)
@@ -53,13 +53,13 @@ def _acceptable(row: Array, space: Space, history: History, taken: Counter[bytes
 
 
 def _replacement(space: Space, history: History, taken: Counter[bytes], key: Key) -> Array | None:
-    """Return a random acceptable row; None if every configuration was tried."""
-    if space.size > LISTED_AT_ONCE:
+    """Return a random feasible new row; None if every configuration was evaluated."""
+    if space.size > ENUMERATED_FIRST:
         found = _redraw(space, history, taken, key)
         if found is not None:
             return found
-    if space.size <= LISTED_AT_ALL:
-        return _pick_listed(space, history, taken, key)
+    if space.size <= ENUMERATED_LAST:
+        return _pick_enumerated(space, history, taken, key)
     raise InfeasibleSpace(
         f"no new configuration that meets the constraints was found in {MAX_DRAWS} draws; loosen "
         f"{', '.join(constraint.name for constraint in space.constraints) or 'the space'}, or narrow the ranges to "
@@ -77,7 +77,7 @@ def _redraw(space: Space, history: History, taken: Counter[bytes], key: Key) -> 
     return None
 
 
-def _pick_listed(space: Space, history: History, taken: Counter[bytes], key: Key) -> Array | None:
+def _pick_enumerated(space: Space, history: History, taken: Counter[bytes], key: Key) -> Array | None:
     feasible = [row for row in space.rows() if not space.constraints or space.feasible(space.codec.configuration(row))]
     if not feasible:
         raise InfeasibleSpace(
@@ -85,6 +85,6 @@ def _pick_listed(space: Space, history: History, taken: Counter[bytes], key: Key
             "loosen it, or widen the ranges"
         )
     left = [row for row in feasible if not history.contains(row) and row.tobytes() not in taken]
-    if not left and history.noisy:  # under declared noise a repetition is information
+    if not left and history.noisy:  # with noise a repetition is informative
         return most_promising(history, feasible, taken, key.rng(_PICK))
     return left[int(key.rng(_PICK).integers(len(left)))] if left else None

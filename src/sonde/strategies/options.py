@@ -1,4 +1,4 @@
-"""Checks of what a strategy is given."""
+"""Checks of the options of a strategy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sonde.errors import OptionError
 
 
 def one_of(given: str, name: str, known: Collection[str]) -> str:
-    """Return ``given`` if it is known."""
+    """Return the option ``given`` if it is one of the ``known`` values; raise otherwise."""
     if given not in known:
         raise OptionError(f"{name} must be one of {', '.join(known)}, got {given!r}")
     return given

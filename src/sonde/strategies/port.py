@@ -1,4 +1,4 @@
-"""The one small port that every method implements."""
+"""The interface that every strategy implements."""
 
 from __future__ import annotations
 
@@ -16,21 +16,25 @@ from sonde.trials import History
 
 
 class Model(Protocol):
-    """What a strategy believes about values, signed so that lower is better."""
+    """The surrogate of a strategy, for values signed so that lower is better."""
 
     def predict(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return means and standard deviations (m,) of the values of rows (m, d)."""
+        """Return posterior means and standard deviations (m,) at rows (m, d)."""
         ...
 
     def leave_one_out(
         self,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return numbers of completed trials, and for each, given the others: mean, standard deviation, score."""
+        """Return numbers of completed trials; for each, given the others: mean, standard deviation, z-score.
+
+        The z-score is (mean - value) / standard deviation on the scale of the model: positive where a value is better
+        than predicted.
+        """
         ...
 
 
 class Strategy(ABC):
-    """Chooses what to try next.
+    """Chooses the configurations to evaluate next.
 
     A strategy may keep caches, but the same space, history, count and key give the same rows in any process.
     """
@@ -40,24 +44,24 @@ class Strategy(ABC):
 
     @abstractmethod
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
-        """Return ``count`` rows of the codec, feasible and distinct from each other and from the history.
+        """Return ``count`` rows of the codec: feasible, and distinct from each other and from the history.
 
-        On a finite space that is nearly used up, as many as are left; none if it is used up.
+        On a finite space that is nearly used up there are fewer rows, at the end none.
         """
 
     @abstractmethod
     def explain(self, space: Space, history: History) -> str:
-        """Say in a sentence what this strategy does here, and why."""
+        """Say in a sentence what this strategy does with this history, and why."""
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
-        """Remember what the user gave, for ``repr``."""
+        """Keep the arguments for ``repr`` and ``options``."""
         self = super().__new__(cls)
         self._given = (args, options)
         return self
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the user gave that is not the default."""
+        """The arguments that differ from their defaults."""
         parameters = inspect.signature(type(self)).parameters
         args, options = self._given
         given = dict(zip(parameters, args, strict=False)) | options
@@ -72,5 +76,5 @@ class Strategy(ABC):
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def model(self, space: Space, history: History) -> Model | None:
-        """Return what is believed after a history with a completed trial; None where the strategy has no model."""
+        """Return the surrogate fitted to a history with a completed trial; None where the strategy has none."""
         return None

@@ -1,4 +1,4 @@
-"""Independent uniform draws of the unit cube."""
+"""Random search: independent uniform draws from the unit cube."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Random(Strategy):
     name = "random"
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
-        """Draw each trial from its own stream, so that a batch equals as many single asks."""
+        """Draw each trial from its own random stream, so that a batch equals as many single asks."""
         units = np.array([key.at(offset).rng().random(len(space)) for offset in range(count)])
         return novel_rows(space, history, units, key)
 

@@ -1,4 +1,4 @@
-"""Strategies by name. A model-based one is imported when it is asked for, so that nobody waits for what is not used."""
+"""Strategies by name. A strategy is imported on first use, so that nobody waits for a library that is not used."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WHERE = {
 
 
 def resolve_strategy(strategy: str | Strategy) -> Strategy:
-    """Return the strategy of a name, which may have options like a call; a strategy is itself."""
+    """Return the strategy of a name, such as ``"gp"`` or ``"gp(batch='joint')"``; an object is returned as it is."""
     if isinstance(strategy, Strategy):
         return strategy
     name, options = _read(strategy) if isinstance(strategy, str) else (None, {})
@@ -34,7 +34,7 @@ def resolve_strategy(strategy: str | Strategy) -> Strategy:
 
 
 def record(strategy: Strategy) -> str:
-    """Return what a study keeps of a strategy, e.g. ``dngo(device='gpu')``; options that are objects are left out."""
+    """Return a strategy as text for storage, e.g. ``dngo(device='gpu')``; options that are objects are left out."""
     options = [f"{name}={value!r}" for name, value in strategy.options.items() if _readable(value)]
     return f"{strategy.name}({', '.join(options)})" if options else strategy.name
 
@@ -47,7 +47,7 @@ def _readable(value: Any) -> bool:
 
 
 def _read(text: str) -> tuple[str | None, dict[str, Any]]:
-    """Return name and options of what ``record`` wrote, or a person."""
+    """Return the name and the options of a strategy as text; the name is None where the text is malformed."""
     if text.isidentifier():
         return text, {}
     try:
@@ -60,7 +60,7 @@ def _read(text: str) -> tuple[str | None, dict[str, Any]]:
 
 
 def make_strategy(name: str, **options: Any) -> Strategy:
-    """Return a strategy with options of its own."""
+    """Return the strategy of a name with these options."""
     module, kind = _WHERE[name]
     made: Strategy = getattr(import_module(module), kind)(**options)
     return made

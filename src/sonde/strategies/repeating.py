@@ -1,7 +1,7 @@
-"""What is worth trying again, where all has been tried and values are noisy.
+"""Repeated evaluations under noise, once every configuration of a finite space is evaluated.
 
-Configurations are arms of a bandit: the one with the lowest mean is tried, less what noise may hide of it (UCB1, Auer
-et al. 2002). So the good ones are tried again and again, and none is given up for one unlucky result.
+Configurations are the arms of a bandit. The next one has the lowest lower confidence bound of its mean (UCB1, Auer et
+al. 2002), so good configurations are repeated often and one unlucky observation rules none out.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ Array = NDArray[np.float64]
 def most_promising(
     history: History, rows: Sequence[Array], taken: Mapping[bytes, int], rng: np.random.Generator
 ) -> Array:
-    """Return the row to try again, at random among equals; ``taken`` are packed rows that are going to be tried."""
+    """Return the row to evaluate again, ties broken at random; ``taken`` counts packed rows of the same batch."""
     done = history.completed.numbers
     done = done[history.violations[done] <= 0]
-    marks = [row.tobytes() for row in rows]
-    results, sums = _counted(history, done)
+    packed_rows = [row.tobytes() for row in rows]
+    counts, sums = _counted(history, done)
     pending = _counted(history, history.pending.numbers)[0]
-    known = np.array([results[mark] for mark in marks], dtype=float)
+    known = np.array([counts[packed] for packed in packed_rows], dtype=float)
     if not known.any():
         return rows[int(rng.integers(len(rows)))]
-    means = np.array([sums.get(mark, 0.0) for mark in marks]) / np.maximum(known, 1)
-    tries = known + np.array([pending[mark] + taken.get(mark, 0) for mark in marks])
-    share = np.sqrt(2 * np.log(max(tries.sum(), 2)) / np.maximum(tries, 1))
-    with np.errstate(over="ignore", invalid="ignore"):  # of huge numbers
-        bounds = means - _deviation(history) * share
-    bounds = np.where((known > 0) & ~np.isnan(bounds), bounds, np.inf)  # what never worked is not tried again
+    means = np.array([sums.get(packed, 0.0) for packed in packed_rows]) / np.maximum(known, 1)
+    tries = known + np.array([pending[packed] + taken.get(packed, 0) for packed in packed_rows])
+    radius = np.sqrt(2 * np.log(max(tries.sum(), 2)) / np.maximum(tries, 1))
+    with np.errstate(over="ignore", invalid="ignore"):  # values near the largest float
+        bounds = means - _noise_deviation(history) * radius
+    bounds = np.where((known > 0) & ~np.isnan(bounds), bounds, np.inf)  # no repetition where all evaluations failed
     equal = np.flatnonzero(bounds == bounds.min())
     return rows[int(equal[rng.integers(len(equal))])]
 
 
 def _counted(history: History, numbers: NDArray[np.int64]) -> tuple[Counter[bytes], dict[bytes, float]]:
-    """Return how many of the trials each packed row has, and the sum of their values."""
+    """Return the number of these trials for each packed row, and the sum of their values."""
     counts: Counter[bytes] = Counter()
     sums: dict[bytes, float] = {}
     for row, value in zip(history.rows[numbers], history.values[numbers].tolist(), strict=True):
-        mark = row.tobytes()
-        counts[mark] += 1
-        sums[mark] = sums.get(mark, 0.0) + value
+        packed = row.tobytes()
+        counts[packed] += 1
+        sums[packed] = sums.get(packed, 0.0) + value
     return counts, sums
 
 
-def _deviation(history: History) -> float:
-    """Return the standard deviation that was told, of several the root mean square."""
-    told = history.noise[history.noise > 0]
-    return float(np.max(told) * np.sqrt(np.mean((told / np.max(told)) ** 2)))
+def _noise_deviation(history: History) -> float:
+    """Return the standard deviation of the noise: the root mean square of those that were reported."""
+    reported = history.noise[history.noise > 0]
+    return float(np.max(reported) * np.sqrt(np.mean((reported / np.max(reported)) ** 2)))

@@ -1,4 +1,4 @@
-"""Points of one scrambled Sobol sequence, continued over asks: trial number i takes point i."""
+"""Quasi-random search: trial i takes point i of one scrambled Sobol sequence."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sonde.trials import History
 
 
 class Sobol(Strategy):
-    """Quasi-random search: spreads more evenly than random draws."""
+    """Quasi-random search, which covers the space more evenly than random draws."""
 
     name = "sobol"
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
-        """Take the points of the trials' numbers."""
+        """Return the points of the Sobol sequence at the numbers of the trials."""
         return novel_rows(space, history, sobol(key.number, count, len(space), seed=key.seed), key)
 
     def explain(self, space: Space, history: History) -> str:

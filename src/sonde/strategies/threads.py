@@ -1,8 +1,8 @@
-"""One thread for the linear algebra of a suggestion.
+"""One BLAS thread for the linear algebra of a suggestion.
 
-Matrices of a few hundred rows gain nothing from more, and lose much where the objective keeps all cores busy: two BLAS
-threads that wait for each other on a loaded machine made a suggestion a hundred times slower. One thread also gives
-the same bits on any number of cores.
+Matrices of a few hundred rows gain nothing from more threads. On a machine whose cores are busy with the objective, two
+BLAS threads that waited for each other made a suggestion a hundred times slower. One thread also gives bitwise equal
+results on any number of cores.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from threadpoolctl import ThreadpoolController
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Hold the BLAS libraries of this process to one thread."""
+    """Limit the BLAS libraries of this process to one thread."""
     with _controller().limit(limits=1, user_api="blas"):
         yield
 
 
 @lru_cache(maxsize=1)
 def _controller() -> ThreadpoolController:
-    import scipy.linalg  # noqa: F401  # its BLAS must be loaded to be found
+    import scipy.linalg  # noqa: F401  # its BLAS must be loaded before the controller looks for it
 
     return ThreadpoolController()

@@ -354,5 +354,5 @@ def test_auto_goes_from_even_spread_to_this_model_to_a_linear_one(monkeypatch: p
     run_twelve = [{"params": {"x": i / 12, "y": 0.5}, "value": i / 12} for i in range(12)]
     study.add_trials(run_twelve)
     assert study.explain().startswith("auto: gp, because")
-    monkeypatch.setattr("sonde.strategies.auto.MANY", 11)
+    monkeypatch.setattr("sonde.strategies.auto.EXACT_GP_LIMIT", 11)
     assert Auto().explain(PLANE, study.history).startswith("dngo, because there are more than")

@@ -1,4 +1,4 @@
-"""Spaces as products of families."""
+"""Spaces as products of distribution families."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ MIXED = Space(
 )
 
 
-def families(space: Space) -> list[object]:
+def product_of(space: Space) -> list[object]:
     family = Families(space).family
     assert isinstance(family, Product)
     return list(family.families)
 
 
 def test_every_parameter_has_its_family() -> None:
-    layout = Families(MIXED)
-    assert layout.bits == [2, 5]  # two numbers are a bit as well
-    assert layout.choices == {3: [1, 8], 7: [4]}
-    assert layout.numbers == [0, 3, 7]
-    two, three, seven, numbers = families(MIXED)
+    families = Families(MIXED)
+    assert families.bits == [2, 5]  # an Int with two values is a bit as well
+    assert families.choices == {3: [1, 8], 7: [4]}
+    assert families.numbers == [0, 3, 7]
+    two, three, seven, numbers = product_of(MIXED)
     assert isinstance(two, Bernoulli)
     assert two.width == 2
     assert isinstance(three, Categorical)
@@ -51,19 +51,19 @@ def test_every_parameter_has_its_family() -> None:
     assert numbers.cells.tolist() == [math.inf, 50, math.inf]
 
 
-def test_free_parameters_are_those_of_the_families() -> None:
+def test_free_parameters_add_up() -> None:
     family = Families(MIXED).family
     assert family is not None
     assert family.free == 2 + 2 * 2 + 6 + 2 * 3
     assert Families(bits(2000)).family.free == 2000  # type: ignore[union-attr]
 
 
-def test_where_there_is_nothing_to_choose_there_is_no_family() -> None:
+def test_parameters_with_one_value_have_no_family() -> None:
     assert Families(Space(n=Int(3, 3), c=Choice(["only"]), x=Float(0.5, 0.5))).family is None
 
 
-def test_the_smallest_cell_counts_on_a_log_scale() -> None:
-    gaussian = families(Space(n=Int(1, 100, log=True)))[0]
+def test_the_narrowest_cell_counts_on_a_log_scale() -> None:
+    gaussian = product_of(Space(n=Int(1, 100, log=True)))[0]
     assert isinstance(gaussian, Gaussian)
     axis = Int(1, 100, log=True).axis
     smallest = 1 / gaussian.cells[0]
@@ -72,27 +72,27 @@ def test_the_smallest_cell_counts_on_a_log_scale() -> None:
 
 @pytest.mark.parametrize("high", [3, 10, 1000, 2**39])
 def test_every_point_of_a_log_lattice_can_be_drawn(high: int) -> None:
-    layout = Families(Space(n=Int(1, high, log=True)))
-    assert layout.family is not None
-    drawn = layout.family.draw(layout.family.start(), np.random.default_rng(0), 5000)
-    points = {int(n) for n in layout.complete_rows(drawn)[:, 0]}
+    families = Families(Space(n=Int(1, high, log=True)))
+    assert families.family is not None
+    drawn = families.family.draw(families.family.start(), np.random.default_rng(0), 5000)
+    points = {int(n) for n in families.complete_rows(drawn)[:, 0]}
     assert {1, 2, 3} <= points
     assert points == set(range(1, high + 1)) if high <= 10 else max(points) == high
 
 
 @examples(80)
 @given(st.data())
-def test_rows_survive_the_way_to_samples_and_back(data: st.DataObject) -> None:
+def test_rows_to_samples_and_back_is_the_identity(data: st.DataObject) -> None:
     space = data.draw(spaces())
     rows = space.codec.decode(np.array(data.draw(units_of(space))))
-    layout = Families(space)
-    if layout.family is None:
+    families = Families(space)
+    if families.family is None:
         return
-    samples = layout.samples(rows)
-    layout.family.check(samples)
-    back = layout.complete_rows(np.where(np.isnan(samples), 0.0, samples))
+    samples = families.samples(rows)
+    families.family.check(samples)
+    back = families.complete_rows(np.where(np.isnan(samples), 0.0, samples))
     active = ~np.isnan(rows)
-    for column, axis in enumerate(layout.axes):
+    for column, axis in enumerate(families.axes):
         here, there = rows[active[:, column], column], back[active[:, column], column]
         if axis.continuous:
             np.testing.assert_allclose(axis.to_unit(there), axis.to_unit(here), atol=1e-9)
@@ -102,13 +102,13 @@ def test_rows_survive_the_way_to_samples_and_back(data: st.DataObject) -> None:
 
 @examples(80)
 @given(st.data())
-def test_what_is_drawn_is_in_the_space(data: st.DataObject) -> None:
+def test_draws_are_in_the_space(data: st.DataObject) -> None:
     space = data.draw(spaces())
-    layout = Families(space)
-    if layout.family is None:
+    families = Families(space)
+    if families.family is None:
         return
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    complete = layout.complete_rows(np.asarray(layout.family.draw(layout.family.start(), rng, 5), dtype=float))
+    complete = families.complete_rows(np.asarray(families.family.draw(families.family.start(), rng, 5), dtype=float))
     assert not np.isnan(complete).any()
     for row in space.codec.deactivate(complete):
         configuration = space.codec.configuration(row)
@@ -116,7 +116,7 @@ def test_what_is_drawn_is_in_the_space(data: st.DataObject) -> None:
         np.testing.assert_array_equal(space.row(configuration), row)
 
 
-def test_what_is_inactive_teaches_nothing() -> None:
+def test_inactive_parameters_are_nan_in_samples() -> None:
     rows = np.array(
         [MIXED.row({"x": 0.0, "kind": "c", "on": False, "n": 50, "way": "v", "size": 8, "one": 3, "rate": 1})]
     )

@@ -27,7 +27,9 @@ from sonde.trials import Evaluation, History, Outcome, State, failure
 
 Array = NDArray[np.float64]
 
-pytestmark = pytest.mark.filterwarnings("ignore::sonde.errors.OddHistory")  # many of these are odd on purpose
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::sonde.errors.OddHistory"
+)  # many histories here are degenerate on purpose
 
 MIXED = Space(
     on=Bool(),
@@ -57,12 +59,12 @@ SPACES = {
 
 
 def valued(row: Array) -> float:
-    """Something to minimise in any space: with ties, better at low numbers."""
+    """A loss for any space: lower at low numbers, with ties."""
     return float(np.round(np.nansum(np.log1p(np.abs(row))), 1))
 
 
 def assert_sound(space: Space, rows: Array) -> None:
-    """All are in the space, as rows of it, and no two are the same."""
+    """Assert that all rows are feasible and distinct."""
     for row in rows:
         configuration = space.codec.configuration(row)
         assert configuration in space
@@ -82,7 +84,7 @@ def one_by_one(run: Run, count: int, loss: Callable[[Array], Any] = valued) -> R
 
 
 @pytest.mark.parametrize("name", SPACES)
-def test_suggestions_are_new_and_in_the_space(name: str) -> None:
+def test_suggestions_are_novel_and_in_the_space(name: str) -> None:
     space = SPACES[name]
     run = one_by_one(Run(space), 60)
     run.ask(15)
@@ -131,19 +133,19 @@ def test_a_finite_space_is_used_up_to_the_last_configuration(space: Space, batch
     assert_sound(space, run.history.rows)
 
 
-def test_a_finite_space_is_used_up_by_what_is_under_way() -> None:
+def test_pending_points_use_up_a_finite_space() -> None:
     run = Run(bits(4))
     assert len(run.ask(10)) == 10
     assert len(run.ask(10)) == 6
     assert run.suggest(3).shape == (0, 4)
 
 
-def test_a_finite_space_that_was_all_added_has_nothing_left() -> None:
+def test_a_finite_space_that_was_added_completely_has_nothing_left() -> None:
     run = Run(bits(3))
     for row in bits(3).rows():
         run.add(row, zeros(row))
     assert run.suggest(3).shape == (0, 3)
-    assert "are known" in run.strategy.explain(run.space, run.history)
+    assert "are evaluated or pending" in run.strategy.explain(run.space, run.history)
 
 
 @pytest.mark.parametrize("told", [0, 40])
@@ -159,7 +161,7 @@ def test_two_thousand_bits() -> None:
     assert_sound(run.space, run.history.rows)
 
 
-def test_what_was_cancelled_does_not_come_again() -> None:
+def test_cancelled_trials_are_not_suggested_again() -> None:
     run = Run(bits(6))
     for _ in range(20):
         run.tell(run.ask()[0], State.CANCELLED)
@@ -179,11 +181,11 @@ def test_any_run_in_any_space_is_sound(space: Space, seed: int, data: st.DataObj
     assert_sound(space, run.history.rows)
 
 
-# the state is a fold
+# the state is a function of the observations
 
 
 def chaos(rng: np.random.Generator, row: Array) -> float | Evaluation | Outcome:
-    """Results of every kind, with many ties."""
+    """Outcomes of every kind, with many ties."""
     value = valued(row) // 2
     kind = rng.integers(10)
     if kind == 0:
@@ -212,7 +214,7 @@ def test_a_run_can_be_resumed_at_every_step(name: str) -> None:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ["bits", "conditional", "mixed", "constrained bits"])
 def test_a_run_of_many_workers_can_be_resumed_at_every_step(name: str, seed: int) -> None:
-    """Results come in any order, fail, break constraints; workers die, trials are cancelled."""
+    """Trials end in any order, fail, violate constraints; workers die, trials are cancelled."""
     rng, run, running = np.random.default_rng(seed), Run(SPACES[name], seed=seed), list[int]()
     for _ in range(60):
         if not running or (len(running) < 12 and rng.random() < 0.5):
@@ -230,7 +232,7 @@ def test_a_run_of_many_workers_can_be_resumed_at_every_step(name: str, seed: int
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_run_whose_lost_trials_end_after_all_can_be_resumed_at_every_step(seed: int) -> None:
-    """A lost trial is queued once more, as storages do; its worker may come back, before or after the retry is lost."""
+    """A lost trial is queued once more, as storages do; its worker may return before or after the retry is lost."""
     rng, run = np.random.default_rng(seed), Run(bits(12), seed=seed)
     running, lost, retries = run.ask(4), list[int](), set[int]()
     for _ in range(90):
@@ -250,11 +252,11 @@ def test_a_run_whose_lost_trials_end_after_all_can_be_resumed_at_every_step(seed
         if len(running) < 4:
             running += run.ask(4)
         assert_resumes(run)
-    assert run.strategy._fold.generations.number > 2
+    assert run.strategy._replay.generations.number > 2
 
 
 def test_a_small_space_can_be_resumed_until_it_is_used_up() -> None:
-    """What is drawn is often known from the climb, or from generations before."""
+    """Many samples are known already, from the local search or from generations before."""
     rng, run = np.random.default_rng(0), Run(bits(5))
     running = run.ask(3)
     while running:
@@ -266,8 +268,8 @@ def test_a_small_space_can_be_resumed_until_it_is_used_up() -> None:
     assert len(run.history) == 32
 
 
-def test_the_state_is_in_the_results_not_in_who_asked_for_them() -> None:
-    """Results that a run found, added from elsewhere in their order, lead to where the run is."""
+def test_the_state_depends_on_the_observations_not_on_who_asked() -> None:
+    """The observations of a run, added to another study in their order, lead to the same state."""
     run = one_by_one(Run(bits(16)), 80, zeros)
     other = Run(bits(16))
     for row in run.history.rows:
@@ -284,11 +286,11 @@ def test_another_history_in_between_changes_nothing() -> None:
     np.testing.assert_array_equal(first, one.suggest(3))
 
 
-def test_other_seeds_suggest_others() -> None:
+def test_other_seeds_give_other_suggestions() -> None:
     assert not np.array_equal(Run(MIXED, seed=0).suggest(5), Run(MIXED, seed=1).suggest(5))
 
 
-# only the order of values counts
+# invariance and failures
 
 
 @pytest.mark.parametrize("change", [math.exp, lambda v: v**3, lambda v: 1e12 * v - 7, lambda v: math.atan(v) / 1e9])
@@ -304,7 +306,7 @@ def test_maximising_is_minimising_the_negative() -> None:
     np.testing.assert_array_equal(down.history.rows, up.history.rows)
 
 
-def test_broken_constraints_are_as_bad_as_failures() -> None:
+def test_violated_constraints_rank_like_failures() -> None:
     def told(bad: Callable[[Array], Any]) -> Array:
         run = one_by_one(Run(bits(12)), 60, lambda row: bad(row) if row[0] else zeros(row))
         return run.history.rows
@@ -312,10 +314,10 @@ def test_broken_constraints_are_as_bad_as_failures() -> None:
     one = told(lambda row: failure("why"))
     np.testing.assert_array_equal(one, told(lambda row: Evaluation(-50 - row.sum(), constraints={"memory": 0.5})))
     np.testing.assert_array_equal(one, told(lambda row: math.inf))
-    assert one[:, 0].mean() < 0.5  # they are avoided
+    assert one[:, 0].mean() < 0.5  # that half is avoided
 
 
-def test_constant_values_say_so_and_the_search_goes_on() -> None:
+def test_constant_values_give_a_warning_and_the_search_continues() -> None:
     run = Run(bits(12))
     one_by_one(run, 80, lambda row: 1.0)
     assert_sound(run.space, run.history.rows)
@@ -323,38 +325,38 @@ def test_constant_values_say_so_and_the_search_goes_on() -> None:
         run.suggest()
 
 
-def test_everything_failed() -> None:
+def test_failures_only_give_a_warning_and_the_search_continues() -> None:
     run = one_by_one(Run(MIXED), 40, lambda row: failure("why"))
     assert_sound(MIXED, run.history.rows)
     with pytest.warns(OddHistory, match="all trials so far failed"):
         run.suggest()
 
 
-# two searches
+# the two searches
 
 
-def test_without_polish_there_is_the_gradient_alone() -> None:
+def test_without_polish_the_natural_gradient_is_alone() -> None:
     run = one_by_one(Run(bits(10), polish=False), 40, zeros)
-    assert run.strategy._fold is not None
-    assert run.strategy._fold.climb is None
-    assert run.strategy._fold.shares() == (1.0, 0.0)
-    generations = run.strategy._fold.generations
+    assert run.strategy._replay is not None
+    assert run.strategy._replay.local_search is None
+    assert run.strategy._replay.shares() == (1.0, 0.0)
+    generations = run.strategy._replay.generations
     assert generations is not None
     assert generations.number >= 5
-    assert "climb" not in run.strategy.explain(run.space, run.history)
+    assert "local search" not in run.strategy.explain(run.space, run.history)
 
 
-def test_who_is_lucky_gets_more_turns() -> None:
+def test_the_search_with_the_higher_success_rate_gets_more_trials() -> None:
     run = one_by_one(Run(bits(40)), 30, zeros)
-    before = run.strategy._fold.shares()  # type: ignore[union-attr]
+    before = run.strategy._replay.shares()  # type: ignore[union-attr]
     assert sum(before) == pytest.approx(1)
-    assert before[1] > 0.75  # of single bits, every second change is an improvement
+    assert before[1] > 0.75  # on OneMax every second flip is an improvement
 
 
 def test_settings_reach_the_search() -> None:
     run = Run(bits(10), adapt="epsilon", sample_size=6, step_size=0.2, alpha=2.0, largest_sample_size=30)
     run.suggest()
-    search = run.strategy._fold.generations.search  # type: ignore[union-attr]
+    search = run.strategy._replay.generations.search  # type: ignore[union-attr]
     assert (search.adapt, search.sample_size, search.step_size) == ("epsilon", 6, 0.2)
     assert "6 samples each" in run.strategy.explain(run.space, run.history)
 
@@ -383,23 +385,24 @@ def test_settings_are_checked_at_once(settings: dict[str, Any], said: str) -> No
 def test_it_explains_itself() -> None:
     run = Run(bits(20))
     said = "draws configurations from a distribution with 20 free parameters that follows the natural gradient"
-    assert run.strategy.explain(run.space, run.history) == f"{said}; some of the turns climb from the best"
+    local_search = "a bit-flip local search from the incumbent gets"
+    assert run.strategy.explain(run.space, run.history) == f"{said}; {local_search} part of the trials"
     run.suggest()
-    expected = f"{said} (generation 1, 2 samples each); 75% of the turns climb from the best"
+    expected = f"{said} (generation 1, 2 samples each); {local_search} 75% of the trials"
     assert run.strategy.explain(run.space, run.history) == expected
     one_by_one(run, 60, zeros)
     run.suggest()
-    fold = run.strategy._fold
-    assert fold is not None
-    assert fold.generations is not None
-    assert fold.generations.number > 0
+    replay = run.strategy._replay
+    assert replay is not None
+    assert replay.generations is not None
+    assert replay.generations.number > 0
     now = run.strategy.explain(run.space, run.history)
-    assert f"generation {fold.generations.number + 1}, {fold.generations.search.sample_size} samples" in now
-    assert f"{fold.shares()[1]:.0%} of the turns climb" in now
+    assert f"generation {replay.generations.number + 1}, {replay.generations.search.sample_size} samples" in now
+    assert f"{local_search} {replay.shares()[1]:.0%} of the trials" in now
 
 
-def test_what_is_not_known_is_not_explained() -> None:
-    """A study that was opened again knows its seed when it first suggests."""
+def test_before_the_first_suggestion_the_explanation_names_no_generation() -> None:
+    """A study that was opened again passes its seed with the first suggestion."""
     run = one_by_one(Run(bits(20), seed=5), 60, zeros).again()
     assert "generation" not in run.strategy.explain(run.space, run.history)
     run.suggest()
@@ -410,7 +413,7 @@ def test_it_has_no_model() -> None:
     assert IGO().model(MIXED, History(MIXED)) is None
 
 
-# real runs
+# whole runs
 
 
 def ones(trial: Mapping[str, Any]) -> float:
@@ -422,7 +425,7 @@ def leading(trial: Mapping[str, Any]) -> float:
 
 
 def rugged(trial: Mapping[str, Any]) -> float:
-    """OneMax whose levels are swapped in pairs: every second step to the optimum is a step down."""
+    """OneMax with its levels swapped in pairs: every second step towards the optimum is worse."""
     missing = int(ones(trial))
     return float(missing if missing == 0 else missing + (1 if missing % 2 else -1) + 1)
 
@@ -471,7 +474,7 @@ def test_a_mixed_space_is_searched_to_near_its_optimum() -> None:
     assert result.best_value < 0.03
 
 
-def test_failures_are_left_behind() -> None:
+def test_the_best_configuration_next_to_failing_ones_is_found() -> None:
     def broken(trial: Mapping[str, Any]) -> float:
         if trial["b0"] and trial["b1"]:
             raise ValueError("broken")
@@ -494,24 +497,24 @@ def test_a_study_that_is_opened_again_for_every_trial_suggests_the_same(tmp_path
 
 
 def test_two_studies_on_one_storage_suggest_as_one(tmp_path: Path) -> None:
-    """Whoever asks, what comes is what one process would have asked for."""
+    """Two processes get the suggestions that one process would have got."""
 
     def opened(path: str) -> sonde.Study:
         return sonde.Study(bits(12), strategy="igo", seed=0, storage=tmp_path / path, name="study")
 
     alone, pair = opened("one.db"), [opened("two.db"), opened("two.db")]
-    for turn in range(20):
-        batch, theirs = alone.ask(2), pair[turn % 2].ask(2)
+    for i in range(20):
+        batch, theirs = alone.ask(2), pair[i % 2].ask(2)
         assert [dict(trial) for trial in batch] == [dict(trial) for trial in theirs]
         for mine, other in zip(reversed(batch), reversed(theirs), strict=True):
             alone.tell(mine, ones(mine))
-            pair[(turn + mine.number) % 2].tell(other.number, ones(other))
+            pair[(i + mine.number) % 2].tell(other.number, ones(other))
     for study in (alone, *pair):
         study.close()
 
 
 def assert_opened_again_is_the_same(study: sonde.Study, storage: Path) -> None:
-    """A process that knows nothing but the storage would suggest what this one would."""
+    """Assert that a process that opens the storage gives the suggestions of this one."""
     with sonde.load(storage, study.name) as again:
         rows = [
             IGO().suggest(study.space, study.history, 5, Key(study.seed, len(study.history))),
@@ -523,7 +526,7 @@ def assert_opened_again_is_the_same(study: sonde.Study, storage: Path) -> None:
 
 
 def test_four_workers_find_the_optimum(tmp_path: Path) -> None:
-    def missing(trial: Mapping[str, Any]) -> float:  # pickled by value: workers know nothing of this module
+    def missing(trial: Mapping[str, Any]) -> float:  # pickled by value: workers do not have this module
         return float(sum(not on for on in trial.values()))
 
     storage = tmp_path / "runs.db"
@@ -533,7 +536,7 @@ def test_four_workers_find_the_optimum(tmp_path: Path) -> None:
     assert_opened_again_is_the_same(result.study, storage)
 
 
-def test_processes_that_ask_for_themselves_search_as_one(tmp_path: Path) -> None:
+def test_processes_that_ask_independently_search_as_one(tmp_path: Path) -> None:
     code = """
 import sys, sonde
 space = sonde.Space({f"b{i}": sonde.Bool() for i in range(16)})
@@ -566,13 +569,13 @@ def test_threads_share_a_study() -> None:
 
 
 def test_auto_takes_it_for_bits_and_categories_with_many_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sonde.strategies.auto.MANY", 20)
+    monkeypatch.setattr("sonde.strategies.auto.EXACT_GP_LIMIT", 20)
     for parameter, taken in ((sonde.Categorical(["a", "b", "c"]), "igo"), (sonde.Int(0, 9), "dngo")):
         space = sonde.Space({f"bit{i}": sonde.Bool() for i in range(8)} | {"other": parameter})
         study = sonde.Study(space, seed=0, strategy="igo")
         for _ in range(21):
             trial = study.ask()
             study.tell(trial, sum(trial[f"bit{i}"] for i in range(8)))
-        going = sonde.Study(space, seed=0)
-        going.add_trials([{"params": dict(trial), "value": trial.value} for trial in study.trials])
-        assert f"{taken}, because" in going.explain()
+        continued = sonde.Study(space, seed=0)
+        continued.add_trials([{"params": dict(trial), "value": trial.value} for trial in study.trials])
+        assert f"{taken}, because" in continued.explain()

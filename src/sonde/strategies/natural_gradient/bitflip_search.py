@@ -1,9 +1,12 @@
-"""A climb by changes of one parameter of a finite space, replayed over a history.
+"""Bit-flip local search over a finite space: change one parameter at a time, accept what is not worse.
 
-It stands at a configuration and goes through the changes of one parameter in random order, sweep by sweep; whatever is
-not worse is moved to, and nothing is looked at twice, so that plateaus are crossed and not circled. When a sweep moves
-nowhere the place is a local optimum: the climb goes on from a few random changes of the best. When the best of all is
-found elsewhere, the climb goes there.
+This is an iterated local search (Lourenço, Martin & Stützle 2003). A sweep goes through all changes of one parameter in
+random order. The search moves to every candidate that is not worse than the current one, and it evaluates nothing
+twice, so it crosses plateaus without cycling. When a whole sweep brings no move, the current configuration is a local
+optimum: the search continues from a random perturbation of the incumbent. When another search has found a better
+incumbent, this one moves there.
+
+The search replays its steps from an ``ObservationLog``: ``advance`` stops at the first candidate without a loss.
 """
 
 from __future__ import annotations
@@ -18,18 +21,18 @@ from sonde.igo import Family
 from sonde.space import Space
 from sonde.space.axis import Axis
 from sonde.strategies.natural_gradient.families import Families
-from sonde.strategies.natural_gradient.outcomes import Result, Results, fingerprint
+from sonde.strategies.natural_gradient.observation_log import ObservationLog, ObservedLoss, row_fingerprint
 from sonde.strategies.natural_gradient.success_rate import SuccessRate
 
 Array = NDArray[np.float64]
 
-_SWEEP, _KICK, _FILL = 23, 24, 25  # purposes of the streams
-JUMP = 0.3  # a kick changes 1 + G parameters, with G geometric of this
-TRIES = 100
+_SWEEP, _PERTURBATION, _INACTIVE = 23, 24, 25  # purposes of the random streams
+PERTURBED = 0.3  # a perturbation changes 1 + G parameters, G geometric with this success probability
+MAX_PERTURBATIONS = 100  # tried in a row; if all are known or infeasible, the space counts as exhausted
 
 
 class Move(NamedTuple):
-    """A change of one parameter by so many points of its lattice; a cyclic one goes on from the last to the first."""
+    """A change of one parameter by a number of lattice points; ``cyclic`` wraps around, otherwise it is clipped."""
 
     column: int
     axis: Axis
@@ -44,147 +47,150 @@ class Move(NamedTuple):
 
 
 class Moves:
-    """All changes of one parameter, of a space without continuous ones."""
+    """All changes of one parameter, in a space without continuous parameters."""
 
-    def __init__(self, layout: Families) -> None:
-        self._axes = layout.axes
-        unordered = [*layout.bits, *(column for group in layout.choices.values() for column in group)]
+    def __init__(self, families: Families) -> None:
+        self._axes = families.axes
+        unordered = [*families.bits, *(column for group in families.choices.values() for column in group)]
         self._fixed = [
             Move(column, self._axes[column], by, True)
             for column in unordered
             for by in range(1, int(self._axes[column].size))
         ]
-        self._numbers = layout.numbers
+        self._numbers = families.numbers
         self._fixed += [Move(column, self._axes[column], by, False) for column in self._numbers for by in (-1, 1)]
 
     def sweep(self, rng: np.random.Generator) -> list[Move]:
-        """Return every change once, in random order; numbers also get a random one."""
+        """Return every change once, in random order; each ordered parameter also gets a jump of random length."""
         moves = list(self._fixed)
         for column in self._numbers:
-            far = 1 + int(rng.integers(int(self._axes[column].size) - 1))
-            moves.append(Move(column, self._axes[column], far, True))
+            jump = 1 + int(rng.integers(int(self._axes[column].size) - 1))
+            moves.append(Move(column, self._axes[column], jump, True))
         return [moves[i] for i in rng.permutation(len(moves)).tolist()]
 
-    def anything(self, rng: np.random.Generator) -> Array:
-        """Return a random number of every parameter."""
+    def random_numbers(self, rng: np.random.Generator) -> Array:
+        """Return a random number for every parameter."""
         units = rng.random(len(self._axes)).tolist()
         return np.array([float(axis.from_unit(unit)) for axis, unit in zip(self._axes, units, strict=True)])
 
 
-class Place(NamedTuple):
-    """A configuration: a number for every parameter, the row as it is suggested, and its fingerprint."""
+class Candidate(NamedTuple):
+    """A configuration: its numbers, inactive parameters included; its row as suggested; the row's fingerprint."""
 
     complete: Array
     row: Array
-    mark: bytes
+    fingerprint: bytes
 
 
 class BitFlipSearch:
-    """A local search, as far as results allow."""
+    """An iterated local search that is replayed as far as losses are observed."""
 
-    def __init__(self, space: Space, layout: Families, family: Family, seed: int) -> None:
+    def __init__(self, space: Space, families: Families, family: Family, seed: int) -> None:
         self._space, self._seed = space, seed
-        self._moves = Moves(layout)
-        self.luck = SuccessRate(family.free)
+        self._moves = Moves(families)
+        self.success_rate = SuccessRate(family.free)
         self.exhausted = False
-        self._at: Place | None = None
+        self._current: Candidate | None = None
         self._loss = np.inf
         self._visited: set[bytes] = set()
-        self._latest = 0  # the place of the latest result that was looked at
-        self._sweeps = self._kicks = 0
-        self._moved = self._astray = False
+        self._latest = 0  # the latest arrival that a step has used
+        self._sweeps = self._perturbations = 0
+        self._moved = False  # whether this sweep has moved
+        self._escaping = False  # whether a perturbation led here and the loss is still above that of the incumbent
         self._sweep: Iterator[Move] = iter(())
-        self._next: Place | None = None
-        self._kick = False  # whether the next place is one to go to, whatever its loss
+        self._next: Candidate | None = None
+        self._accept_next = False  # whether to move to the next candidate whatever its loss: it is a perturbation
 
-    def advance(self, results: Results) -> None:
-        """Move as far as results are known."""
-        if self._at is None and len(results):
-            self._stand(self._filled(results.rows[0]), results.losses[0])
-        while self._at is not None and not self.exhausted:
-            self._next = self._next or self._choose(results)
+    def advance(self, log: ObservationLog) -> None:
+        """Move as far as losses are observed."""
+        if self._current is None and len(log):
+            self._move_to(self._completed(log.rows[0]), log.losses[0])
+        while self._current is not None and not self.exhausted:
+            self._next = self._next or self._choose(log)
             if self._next is None:
                 self.exhausted = True
-            elif (result := results.find(self._next.mark)) is not None:
-                self._learn(self._next, result, results)
-            elif self._next.mark in results.gone:
-                self._visited.add(self._next.mark)
-                self._next, self._kick = None, False
+            elif (observed := log.find(self._next.fingerprint)) is not None:
+                self._learn(self._next, observed, log)
+            elif self._next.fingerprint in log.abandoned:
+                self._visited.add(self._next.fingerprint)
+                self._next, self._accept_next = None, False
             else:
                 return
 
-    def proposals(self) -> Iterator[Place]:
-        """Yield what could be tried next: the change that is waited for, and the rest of the sweep."""
-        if self._next is not None and self._at is not None:
+    def proposals(self) -> Iterator[Candidate]:
+        """Yield candidates: first the one whose loss the search waits for, then the rest of the sweep."""
+        if self._next is not None and self._current is not None:
             yield self._next
-            rest = [] if self._kick else list(self._sweep)
+            rest = [] if self._accept_next else list(self._sweep)
             self._sweep = iter(rest)
-            yield from filter(self._open, (self._changed(self._at, move) for move in rest))
+            yield from filter(self._unvisited, (self._changed(self._current, move) for move in rest))
 
-    def _learn(self, place: Place, result: Result, results: Results) -> None:
-        """Look at a result: move there if it is not worse, and to the best of all if that is elsewhere."""
+    def _learn(self, candidate: Candidate, observed: ObservedLoss, log: ObservationLog) -> None:
+        """Accept or reject an evaluated candidate; then move to the incumbent if another search has found it."""
         self._next = None
-        self._visited.add(place.mark)
-        self.luck.add(result.place, better=results.improved(result.place))
-        self._latest = max(self._latest, result.place)
-        self._loss, loss = self._mean(self._at, results), self._mean(place, results)
-        if loss <= self._loss or self._kick:
-            self._stand(place, loss)
-        self._kick = False
-        if self._loss <= results.lowest[self._latest]:
-            self._astray = False
-        elif not self._astray:
-            self._stand(self._filled(results.rows[results.best[self._latest]]), results.lowest[self._latest])
+        self._visited.add(candidate.fingerprint)
+        self.success_rate.add(observed.arrival, better=log.improved(observed.arrival))
+        self._latest = max(self._latest, observed.arrival)
+        self._loss, loss = self._mean_loss(self._current, log), self._mean_loss(candidate, log)
+        if loss <= self._loss or self._accept_next:
+            self._move_to(candidate, loss)
+        self._accept_next = False
+        if self._loss <= log.lowest[self._latest]:
+            self._escaping = False
+        elif not self._escaping:
+            self._move_to(self._completed(log.rows[log.best[self._latest]]), log.lowest[self._latest])
 
-    def _mean(self, place: Place | None, results: Results) -> float:
-        """Return the mean of the results of a place up to the latest that was looked at."""
-        loss = results.loss(place.mark, self._latest) if place else None
-        return self._loss if loss is None else loss  # a result that came too late for steps: as it was stood upon
+    def _mean_loss(self, candidate: Candidate | None, log: ObservationLog) -> float:
+        """Return the mean loss of a candidate up to the latest arrival that a step has used."""
+        loss = log.mean_loss(candidate.fingerprint, self._latest) if candidate else None
+        return self._loss if loss is None else loss  # its loss came too late for any step
 
-    def _stand(self, place: Place, loss: float) -> None:
-        self._at, self._loss, self._moved = place, loss, True
-        self._visited.add(place.mark)
+    def _move_to(self, candidate: Candidate, loss: float) -> None:
+        self._current, self._loss, self._moved = candidate, loss, True
+        self._visited.add(candidate.fingerprint)
 
-    def _choose(self, results: Results) -> Place | None:
-        """Return the next change to look at, or a kick where there is none; None if nothing is left."""
-        assert self._at is not None
+    def _choose(self, log: ObservationLog) -> Candidate | None:
+        """Return the next candidate of the sweep, at a local optimum a perturbation; None if nothing is left."""
+        assert self._current is not None
         while True:
             for move in self._sweep:
-                if self._open(place := self._changed(self._at, move)):
-                    return place
+                if self._unvisited(candidate := self._changed(self._current, move)):
+                    return candidate
             if not self._moved:
-                return self._kicked(self._filled(results.rows[results.best[self._latest]]))
+                return self._perturbed(self._completed(log.rows[log.best[self._latest]]))
             self._sweeps, self._moved = self._sweeps + 1, False
             self._sweep = iter(self._moves.sweep(np.random.default_rng([self._seed, self._sweeps, _SWEEP])))
 
-    def _kicked(self, best: Place) -> Place | None:
-        for _ in range(TRIES):
-            self._kicks += 1
-            rng = np.random.default_rng([self._seed, self._kicks, _KICK])
-            place, count = best, 1 + int(rng.geometric(JUMP))
+    def _perturbed(self, incumbent: Candidate) -> Candidate | None:
+        """Return the incumbent with a few random changes."""
+        for _ in range(MAX_PERTURBATIONS):
+            self._perturbations += 1
+            rng = np.random.default_rng([self._seed, self._perturbations, _PERTURBATION])
+            candidate, count = incumbent, 1 + int(rng.geometric(PERTURBED))
             for move in self._moves.sweep(rng)[:count]:
-                place = self._changed(place, move)
-            if self._open(place):
-                self._kick = self._astray = self._moved = True
+                candidate = self._changed(candidate, move)
+            if self._unvisited(candidate):
+                self._accept_next = self._escaping = self._moved = True
                 self._sweep = iter(())
-                return place
+                return candidate
         return None
 
-    def _changed(self, place: Place, move: Move) -> Place:
-        complete = place.complete.copy()
+    def _changed(self, candidate: Candidate, move: Move) -> Candidate:
+        complete = candidate.complete.copy()
         complete[move.column] = move.apply(complete[move.column])
-        return self._place(complete)
+        return self._candidate(complete)
 
-    def _place(self, complete: Array) -> Place:
+    def _candidate(self, complete: Array) -> Candidate:
         row = self._space.codec.deactivate(complete[None])[0]
-        return Place(complete, row, fingerprint(row))
+        return Candidate(complete, row, row_fingerprint(row))
 
-    def _filled(self, row: Array) -> Place:
-        """Return a row as a place: what is inactive gets some number, in case that it becomes active."""
-        anything = self._moves.anything(np.random.default_rng([self._seed, self._latest, _FILL]))
-        return self._place(np.where(np.isnan(row), anything, row))
+    def _completed(self, row: Array) -> Candidate:
+        """Return a row as a candidate; inactive parameters get random numbers, for when a move activates them."""
+        numbers = self._moves.random_numbers(np.random.default_rng([self._seed, self._latest, _INACTIVE]))
+        return self._candidate(np.where(np.isnan(row), numbers, row))
 
-    def _open(self, place: Place) -> bool:
-        return place.mark not in self._visited and (
-            not self._space.constraints or self._space.feasible(self._space.codec.configuration(place.row))
+    def _unvisited(self, candidate: Candidate) -> bool:
+        """Whether a candidate is feasible and not visited."""
+        return candidate.fingerprint not in self._visited and (
+            not self._space.constraints or self._space.feasible(self._space.codec.configuration(candidate.row))
         )

@@ -1,7 +1,7 @@
-"""A space as a product of families: which distribution each parameter has, and samples as rows.
+"""The product of distributions over a space, and the translation between samples and rows of the codec.
 
-Axes of two points are bits, other parameters without an order are categories, those with one are Gaussians on their
-scale. An axis of one point has nothing to learn.
+A parameter with two values is a Bernoulli bit. Any other unordered parameter is categorical. Any other ordered one is
+Gaussian on its (linear or logarithmic) scale. A parameter with one value has no distribution.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Array = NDArray[np.float64]
 
 
 class Families:
-    """Translates between samples of the product and rows of the codec."""
+    """The distribution family of each parameter; translates between samples and rows of the codec."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
         self.axes = space.codec.axes
         self.bits: list[int] = []
-        self.choices: dict[int, list[int]] = {}  # columns by their number of categories
+        self.choices: dict[int, list[int]] = {}  # columns, by number of categories
         self.numbers: list[int] = []
         for column, (axis, parameter) in enumerate(zip(self.axes, space.parameters.values(), strict=True)):
             if axis.size == 2:
@@ -38,7 +38,7 @@ class Families:
 
     @cached_property
     def family(self) -> Family | None:
-        """The product; None if there is nothing to choose."""
+        """The product of all families; None if every parameter has one value."""
         families: list[Family] = [Bernoulli(len(self.bits))] if self.bits else []
         families += [Categorical(len(columns), size) for size, columns in self.choices.items()]
         families += [Gaussian([_cells(self.axes[column]) for column in self.numbers])] if self.numbers else []
@@ -46,7 +46,7 @@ class Families:
 
     @cached_property
     def _columns(self) -> NDArray[np.int64]:
-        """The column of the space that each column of a sample stands for."""
+        """The column of the space for each column of a sample."""
         return np.array([*self.bits, *(c for group in self.choices.values() for c in group), *self.numbers], dtype=int)
 
     @cached_property
@@ -58,7 +58,7 @@ class Families:
         return np.array([self.axes[column].point(1) for column in self.bits])
 
     def complete_rows(self, samples: Array) -> Array:
-        """Return rows with a number for every parameter, active or not."""
+        """Return rows of the codec with a number for every parameter, active or not."""
         rows = np.tile(self._low, (len(samples), 1))
         rows[:, self._columns] = samples
         rows[:, self.bits] = np.where(samples[:, : len(self.bits)] > 0, self._high, self._low[self.bits])
@@ -67,17 +67,17 @@ class Families:
         return rows
 
     def samples(self, rows: Array) -> Array:
-        """Return samples for rows, NaN where an entry is inactive."""
+        """Return the samples of rows, NaN where a parameter is inactive."""
         samples = rows[:, self._columns]
         bits = rows[:, self.bits]
         samples[:, : len(self.bits)] = np.where(np.isnan(bits), np.nan, bits != self._low[self.bits])
-        for place, column in enumerate(self.numbers, len(self._columns) - len(self.numbers)):
-            samples[:, place] = self.axes[column].to_unit(rows[:, column])
+        for index, column in enumerate(self.numbers, len(self._columns) - len(self.numbers)):
+            samples[:, index] = self.axes[column].to_unit(rows[:, column])
         return samples
 
 
 def _cells(axis: Axis) -> float:
-    """Return into how many cells the scale is divided; where they differ, as if all were as small as the smallest."""
+    """Return the number of cells on the scale; on a logarithmic one, as if all were as narrow as the narrowest."""
     if axis.continuous:
         return math.inf
     if not axis.log:

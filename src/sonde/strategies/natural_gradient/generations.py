@@ -1,12 +1,12 @@
-"""The natural gradient over a history: generations of samples, each known by drawing it again.
+"""Natural-gradient search over a history: generations of samples that any process can draw again.
 
-Generation g is drawn from its own random stream, so any process that has the results of generations before it draws
-the same samples, and finds which of them have been tried. The step is taken when all have ended; a failure ranks last,
-and so does, without being tried, what breaks a ``where``. What is known needs no trial, and counts by the mean of all
-its results up to then.
+Generation g has its own random stream. A process that has the observations of the generations before g draws the same
+samples and finds which of them were evaluated. A step is taken when all samples of a generation have ended. Failures
+rank last. A sample that violates a ``where`` ranks last too, without an evaluation. A sample that is already observed
+needs no trial; its loss is the mean of its losses up to then.
 
-While a generation waits, further samples are drawn from the same distribution: workers are never idle. Those whose
-results came before the generation's last count in its step, so many workers make large generations.
+While a generation has pending samples, idle workers get extra samples of the same distribution. An extra sample whose
+loss arrives before the generation's last one takes part in the step, so many workers make large generations.
 """
 
 from __future__ import annotations
@@ -20,76 +20,80 @@ from numpy.typing import NDArray
 from sonde.igo import IGO, Family
 from sonde.space import Space
 from sonde.strategies.natural_gradient.families import Families
-from sonde.strategies.natural_gradient.outcomes import Result, Results, fingerprint
+from sonde.strategies.natural_gradient.observation_log import ObservationLog, ObservedLoss, row_fingerprint
 from sonde.strategies.natural_gradient.success_rate import SuccessRate
 
 Array = NDArray[np.float64]
 
-_GENERATION, _EXTRA = 21, 22  # purposes of the streams
-REFUSED = Result(np.inf, -1)  # what a sample is worth that breaks a ``where``, or that was lost or cancelled
-IDLE = 50  # generations without a new sample, after which the distribution begins anew
-AT_ONCE = 32  # further samples that are drawn together
-MORE = 5000  # samples beyond the generation, at most
-REACH = 2  # times the results since the last step: among so many further samples, those with a result are looked for
-BEGINNINGS = 3  # such beginnings, after which nothing new is likely
+_GENERATION, _EXTRA = 21, 22  # purposes of the random streams
+RANKED_LAST = ObservedLoss(np.inf, -1)  # of a sample that violates a ``where``, or was lost or cancelled
+MAX_IDLE_GENERATIONS = 50  # generations without a new observation, after which the distribution restarts
+EXTRA_BLOCK = 32  # extra samples that are drawn together
+MAX_EXTRAS = 5000  # extra samples of a generation
+EXTRAS_PER_OBSERVATION = 2  # a step looks at so many extra samples for each observation since the last step
+MAX_IDLE_RESTARTS = 3  # restarts in a row without a new observation, after which the space counts as exhausted
 
 
 class Sample:
-    """A drawn sample: its row as it is suggested, and its fingerprint."""
+    """A drawn sample: its row as suggested, the row's fingerprint, and whether it meets every ``where``."""
 
-    def __init__(self, row: Array, allowed: bool) -> None:
-        self.row, self.mark, self.allowed = row, fingerprint(row), allowed
+    def __init__(self, row: Array, feasible: bool) -> None:
+        self.row, self.fingerprint, self.feasible = row, row_fingerprint(row), feasible
 
-    def result(self, results: Results) -> Result | None:
-        """Return what is known of it."""
-        if not self.allowed or self.mark in results.gone:
-            return REFUSED
-        return results.find(self.mark)
+    def observed(self, log: ObservationLog) -> ObservedLoss | None:
+        """Return its first loss; ``RANKED_LAST`` where none will come; None while it is missing."""
+        if not self.feasible or self.fingerprint in log.abandoned:
+            return RANKED_LAST
+        return log.find(self.fingerprint)
 
-    def loss(self, results: Results, by: int) -> float:
-        """Return the mean of its results up to a place; inf where none is waited for."""
-        loss = results.loss(self.mark, by) if self.allowed else None
-        return REFUSED.loss if loss is None else loss
+    def mean_loss(self, log: ObservationLog, until: int) -> float:
+        """Return its mean loss up to an arrival; inf where it has none."""
+        loss = log.mean_loss(self.fingerprint, until) if self.feasible else None
+        return RANKED_LAST.loss if loss is None else loss
 
 
 class Generations:
-    """A search by natural gradient, as far as results allow."""
+    """A natural-gradient search that is replayed as far as losses are observed."""
 
-    def __init__(self, space: Space, layout: Families, family: Family, seed: int, settings: Mapping[str, Any]) -> None:
-        self._space, self._layout, self._family, self._seed, self._settings = space, layout, family, seed, settings
-        self.number = self.beginnings = 0
-        self.luck = SuccessRate(family.free)
-        self._latest, self._fruitless = -1, -1
-        self._begin()
+    def __init__(
+        self, space: Space, families: Families, family: Family, seed: int, settings: Mapping[str, Any]
+    ) -> None:
+        self._space, self._families, self._family, self._seed, self._settings = space, families, family, seed, settings
+        self.number = self.starts = 0
+        self.success_rate = SuccessRate(family.free)
+        self._latest = -1  # the latest arrival that a step has used
+        self._idle_restarts = -1  # the first start is none
+        self._start()
 
-    def advance(self, results: Results) -> None:
-        """Take every step whose generation has ended."""
-        while not self.exhausted and (told := self._told(results)):
-            by = max(self._latest, *(result.place for _, result in told))
-            losses = [sample.loss(results, by) for sample, _ in told]
-            self.search.tell(self._layout.samples(np.array([sample.row for sample, _ in told])), losses)
-            self._count({result.place for _, result in told if result.place > self._latest}, results)
-            if self.search.settled or self._idle > IDLE:
-                self._begin()
+    def advance(self, log: ObservationLog) -> None:
+        """Take a step for every generation that has ended."""
+        while not self.exhausted and (ended := self._ended(log)):
+            until = max(self._latest, *(observed.arrival for _, observed in ended))
+            losses = [sample.mean_loss(log, until) for sample, _ in ended]
+            self.search.tell(self._families.samples(np.array([sample.row for sample, _ in ended])), losses)
+            self._count({observed.arrival for _, observed in ended if observed.arrival > self._latest}, log)
+            if self.search.settled or self._idle_generations > MAX_IDLE_GENERATIONS:
+                self._start()
             else:
                 self._draw()
 
     @property
     def exhausted(self) -> bool:
-        """Whether all that is drawn has been known for long."""
-        return self._fruitless > BEGINNINGS
+        """Whether several restarts in a row have drawn nothing new."""
+        return self._idle_restarts > MAX_IDLE_RESTARTS
 
     def proposals(self) -> Iterator[Sample]:
-        """Draw what could be tried next: the generation, then more of the same distribution."""
+        """Yield the samples of the generation, then extra ones of the same distribution."""
         if self.exhausted:
             return
         yield from self._generation
-        for place in range(MORE):
-            yield self._extra(place)
+        for index in range(MAX_EXTRAS):
+            yield self._extra(index)
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
+        """Start, or restart, from the initial distribution."""
         self.search = IGO(self._family, seed=0, **self._settings)
-        self.beginnings, self._fruitless, self._idle = self.beginnings + 1, self._fruitless + 1, 0
+        self.starts, self._idle_restarts, self._idle_generations = self.starts + 1, self._idle_restarts + 1, 0
         self._draw()
 
     def _draw(self) -> None:
@@ -97,38 +101,39 @@ class Generations:
         self._generation = self._sampled(rng, self.search.sample_size)
         self._extras: list[Sample] = []
 
-    def _extra(self, place: int) -> Sample:
-        while len(self._extras) <= place:
+    def _extra(self, index: int) -> Sample:
+        while len(self._extras) <= index:
             rng = np.random.default_rng([self._seed, self.number, _EXTRA, len(self._extras)])
-            self._extras += self._sampled(rng, AT_ONCE)
-        return self._extras[place]
+            self._extras += self._sampled(rng, EXTRA_BLOCK)
+        return self._extras[index]
 
     def _sampled(self, rng: np.random.Generator, count: int) -> list[Sample]:
-        complete = self._layout.complete_rows(np.asarray(self._family.draw(self.search.theta, rng, count), dtype=float))
-        rows = self._space.codec.deactivate(complete)
-        return [Sample(row, allowed) for row, allowed in zip(rows, self._space.feasible_rows(rows), strict=True)]
+        samples = np.asarray(self._family.draw(self.search.theta, rng, count), dtype=float)
+        rows = self._space.codec.deactivate(self._families.complete_rows(samples))
+        return [Sample(row, feasible) for row, feasible in zip(rows, self._space.feasible_rows(rows), strict=True)]
 
-    def _told(self, results: Results) -> list[tuple[Sample, Result]]:
-        """Return the samples of the generation with their results; nothing while one is missing.
+    def _ended(self, log: ObservationLog) -> list[tuple[Sample, ObservedLoss]]:
+        """Return the samples of the step with their losses; an empty list while one of the generation is pending.
 
-        Further ones count by when they came, never by whether they were under way: nobody can tell that later.
+        An extra sample takes part by its time of arrival, never by whether it was pending: a process that opens the
+        study later cannot know the latter.
         """
-        ended = [(sample, result) for sample in self._generation if (result := sample.result(results)) is not None]
+        ended = [(sample, observed) for sample in self._generation if (observed := sample.observed(log)) is not None]
         if len(ended) < len(self._generation):
             return []
-        last = max(result.place for _, result in ended)
-        for place in range(min(REACH * (last - self._latest), MORE)):
-            extra = self._extra(place)
-            result = results.find(extra.mark) if extra.allowed else None
-            if result is not None and self._latest < result.place < last:
-                ended.append((extra, result))
+        last = max(observed.arrival for _, observed in ended)
+        for index in range(min(EXTRAS_PER_OBSERVATION * (last - self._latest), MAX_EXTRAS)):
+            extra = self._extra(index)
+            observed = log.find(extra.fingerprint) if extra.feasible else None
+            if observed is not None and self._latest < observed.arrival < last:
+                ended.append((extra, observed))
         return ended
 
-    def _count(self, new: set[int], results: Results) -> None:
-        """Note the results that a step learned from and that are newer than those of the steps before."""
-        for place in sorted(new):
-            self.luck.add(place, better=results.improved(place))
+    def _count(self, new: set[int], log: ObservationLog) -> None:
+        """Count a step, and the arrivals that it used and no step before it."""
+        for arrival in sorted(new):
+            self.success_rate.add(arrival, better=log.improved(arrival))
         self._latest = max(new, default=self._latest)
-        self._idle = 0 if new else self._idle + 1
-        self._fruitless = 0 if new else self._fruitless
+        self._idle_generations = 0 if new else self._idle_generations + 1
+        self._idle_restarts = 0 if new else self._idle_restarts
         self.number += 1

@@ -1,9 +1,9 @@
-"""The strategy ``"igo"``: parameterless natural gradient (Nishida et al. 2018), with a climb for company.
+"""The strategy ``"igo"``: parameterless natural gradient (Nishida et al. 2018), combined with a bit-flip local search.
 
 Two searches share the trials. The natural gradient (``generations``) moves a distribution over the whole space and
-sees through ruggedness; its parameters are independent, so it is slow where they only matter in each other's company.
-The climb (``climb``) is quick there and is held up by ruggedness. Who has found better ones lately gets more turns.
-Both know by replaying, from the results alone, where they are; whose turn it is has no part in that.
+copes with rugged objectives; its parameters are independent, so it is slow where they interact. The bit-flip local
+search (``bitflip_search``) is fast there, and local optima hold it up. The search with the higher recent success rate
+gets more trials. Both replay their state from the observations alone; the choice between them has no part in it.
 """
 
 from __future__ import annotations
@@ -19,36 +19,37 @@ from sonde.igo import PBIL
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.strategies.history_warnings import warn_of_history
-from sonde.strategies.natural_gradient.bitflip_search import BitFlipSearch, Place
+from sonde.strategies.natural_gradient.bitflip_search import BitFlipSearch, Candidate
 from sonde.strategies.natural_gradient.families import Families
 from sonde.strategies.natural_gradient.generations import Generations, Sample
-from sonde.strategies.natural_gradient.outcomes import Results
+from sonde.strategies.natural_gradient.observation_log import ObservationLog
 from sonde.strategies.novelty import novel_rows
 from sonde.strategies.port import Strategy
 from sonde.trials import History
 
 Array = NDArray[np.float64]
 
-CLIMBS = 3.0  # turns of the climb for one of the gradient while neither is luckier; benchmarks/igo/pseudo_boolean
-SETTINGS = ("sample_size", "largest_sample_size", "step_size", "alpha")  # further ones of ``sonde.igo.IGO``
-_TURN, _ANYTHING = 26, 27  # purposes of the key's streams
+# trials of the local search for each of the gradient at equal success rates; benchmarks/igo/pseudo_boolean
+LOCAL_SEARCH_WEIGHT = 3.0
+SETTINGS = ("sample_size", "largest_sample_size", "step_size", "alpha")  # passed on to ``sonde.igo.IGO``
+_CHOICE, _UNIFORM = 26, 27  # purposes of the key's random streams
 
 
 class IGO(Strategy):
-    """Learns a distribution over the space, bit by bit, category by category; made for many cheap evaluations.
+    """Learns a distribution over the space by natural gradient; made for many cheap evaluations.
 
-    The bare name ``"igo"`` needs nothing else; every option is for those who want to choose.
+    The bare name ``"igo"`` needs no option.
 
     Parameters
     ----------
     adapt
-        Whether the number of samples of a generation adapts to the noise (``"lambda"``, default), the length of the
-        step (``"epsilon"``), or neither (``None``).
+        What adapts to the noise of the gradient: the number of samples of a generation (``"lambda"``, default), the
+        step size (``"epsilon"``), or neither (``None``).
     polish
-        Whether trials are shared with a local search where no parameter is continuous; ``False`` is the natural
-        gradient alone.
+        Whether a bit-flip local search gets part of the trials where no parameter is continuous; ``False`` is the
+        natural gradient alone.
     sample_size, largest_sample_size, step_size, alpha
-        As of ``sonde.igo.IGO``; by default they follow from the number of free parameters.
+        As in ``sonde.igo.IGO``; the defaults follow from the number of free parameters.
     """
 
     name = "igo"
@@ -60,21 +61,21 @@ class IGO(Strategy):
         if not isinstance(polish, bool):
             raise OptionError(f"polish must be True or False, got {polish!r}")
         self._settings = {"adapt": adapt, **settings}
-        PBIL(1, **self._settings)  # what is wrong is said now
+        PBIL(1, **self._settings)  # raises now if a setting is wrong
         self._polish = polish
-        self._fold: _Fold | None = None
+        self._replay: _Replay | None = None
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:
-        """Draw from the distribution or climb, whichever has the turn."""
+        """Take each row from one of the two searches, chosen at random by their success rates."""
         warn_of_history(history)
-        fold = self._folded(space, history, key.seed)
-        fresh = fold.fresh()
+        replay = self._replayed(space, history, key.seed)
+        novel = replay.novel_proposals()
         rows: list[Array] = []
         for offset in range(count):
-            row = fold.row(fresh, key.at(offset))
-            if row is None:  # all that is likely is known
-                unit = key.at(offset).rng(_ANYTHING).random((1, len(space)))
-                taken = [known.astype("<f8").tobytes() for known in rows]
+            row = replay.next_row(novel, key.at(offset))
+            if row is None:  # neither search has anything new: draw uniformly from what is left
+                unit = key.at(offset).rng(_UNIFORM).random((1, len(space)))
+                taken = [chosen.astype("<f8").tobytes() for chosen in rows]
                 left = novel_rows(space, history, unit, key.at(offset), taken)
                 if not len(left):
                     break
@@ -83,7 +84,7 @@ class IGO(Strategy):
         return np.array(rows).reshape(-1, len(space))
 
     def explain(self, space: Space, history: History) -> str:
-        """Say where the search stands; before the first suggestion here the seed is not known, nor is that."""
+        """Describe the state of both searches; before the first suggestion the seed is unknown, and so is the state."""
         family = Families(space).family
         if family is None:
             return "there is one configuration only"
@@ -91,75 +92,78 @@ class IGO(Strategy):
             f"draws configurations from a distribution with {family.free} free parameters that follows the natural "
             "gradient"
         )
-        if self._fold is None or self._fold.history is not history:
-            return said + ("; some of the turns climb from the best" if self._polish and space.finite else "")
-        fold = self._folded(space, history, self._fold.seed)
-        generations = fold.generations
-        if generations is None or fold.exhausted:
-            return "all configurations that are likely are known; picks at random from what is left"
+        if self._replay is None or self._replay.history is not history:
+            shared = self._polish and space.finite
+            return said + ("; a bit-flip local search from the incumbent gets part of the trials" if shared else "")
+        replay = self._replayed(space, history, self._replay.seed)
+        generations = replay.generations
+        if generations is None or replay.exhausted:
+            return "all likely configurations are evaluated or pending; picks at random from what is left"
         said += f" (generation {generations.number + 1}, {generations.search.sample_size} samples each)"
-        return said + (f"; {fold.shares()[1]:.0%} of the turns climb from the best" if fold.climb else "")
+        if replay.local_search is None:
+            return said
+        return said + f"; a bit-flip local search from the incumbent gets {replay.shares()[1]:.0%} of the trials"
 
-    def _folded(self, space: Space, history: History, seed: int) -> _Fold:
-        """Return what the history has come to, going on from the last time if it is the same one."""
-        fold = self._fold
-        if fold is None or fold.history is not history or fold.seed != seed or len(fold.results) > len(history):
-            fold = self._fold = _Fold(space, history, seed, self._settings, polish=self._polish)
-        fold.update()
-        return fold
+    def _replayed(self, space: Space, history: History, seed: int) -> _Replay:
+        """Return the state after a history; continues from the last call if the history is the same object."""
+        replay = self._replay
+        if replay is None or replay.history is not history or replay.seed != seed or len(replay.log) > len(history):
+            replay = self._replay = _Replay(space, history, seed, self._settings, polish=self._polish)
+        replay.update()
+        return replay
 
 
-class _Fold:
-    """Both searches after a history."""
+class _Replay:
+    """The state of both searches after a history."""
 
     def __init__(self, space: Space, history: History, seed: int, settings: dict[str, Any], *, polish: bool) -> None:
-        self.history, self.seed, self.results = history, seed, Results()
-        layout = Families(space)
+        self.history, self.seed, self.log = history, seed, ObservationLog()
+        families = Families(space)
         self.generations: Generations | None = None
-        self.climb: BitFlipSearch | None = None
-        if layout.family is not None:
-            self.generations = Generations(space, layout, layout.family, seed, settings)
-            if polish and space.finite:  # along a scale a distribution adapts its width, a climb would guess
-                self.climb = BitFlipSearch(space, layout, layout.family, seed)
+        self.local_search: BitFlipSearch | None = None
+        if families.family is not None:
+            self.generations = Generations(space, families, families.family, seed, settings)
+            if polish and space.finite:  # on a continuous scale a Gaussian adapts its width, single steps cannot
+                self.local_search = BitFlipSearch(space, families, families.family, seed)
 
     def update(self) -> None:
-        """Take in what has come."""
-        self.results.update(self.history)
-        for search in (self.generations, self.climb):
+        """Advance both searches by the new observations."""
+        self.log.update(self.history)
+        for search in (self.generations, self.local_search):
             if search is not None:
-                search.advance(self.results)
+                search.advance(self.log)
 
     @property
     def exhausted(self) -> bool:
-        """Whether neither search has anything to propose any more."""
-        return all(search is None or search.exhausted for search in (self.generations, self.climb))
+        """Whether neither search has anything left to propose."""
+        return all(search is None or search.exhausted for search in (self.generations, self.local_search))
 
-    def fresh(self) -> list[Iterator[Array]]:
-        """Return what each search would try next, without what is known, under way, or proposed by the other."""
+    def novel_proposals(self) -> list[Iterator[Array]]:
+        """Return the proposals of each search, without rows that are in the history or proposed by the other."""
         taken: set[bytes] = set()
 
-        def novel(proposals: Iterator[Sample] | Iterator[Place]) -> Iterator[Array]:
+        def novel(proposals: Iterator[Sample] | Iterator[Candidate]) -> Iterator[Array]:
             for proposal in proposals:
-                mark = proposal.mark
-                known = mark in taken or self.results.knows(mark)
-                if not known and getattr(proposal, "allowed", True):
-                    taken.add(mark)
+                fingerprint = proposal.fingerprint
+                known = fingerprint in taken or self.log.contains(fingerprint)
+                if not known and getattr(proposal, "feasible", True):
+                    taken.add(fingerprint)
                     yield proposal.row
 
-        return [novel(search.proposals()) for search in (self.generations, self.climb) if search is not None]
+        return [novel(search.proposals()) for search in (self.generations, self.local_search) if search is not None]
 
-    def row(self, fresh: list[Iterator[Array]], key: Key) -> Array | None:
-        """Return the next row of whoever has the turn; of the other if there is none."""
-        if not fresh:
+    def next_row(self, novel: list[Iterator[Array]], key: Key) -> Array | None:
+        """Return the next row of a search drawn by the shares; of the other one if it has none."""
+        if not novel:
             return None
-        first = int(key.rng(_TURN).random() >= self.shares()[0]) if len(fresh) == 2 else 0
-        order = [fresh[first], *(other for place, other in enumerate(fresh) if place != first)]
+        first = int(key.rng(_CHOICE).random() >= self.shares()[0]) if len(novel) == 2 else 0
+        order = [novel[first], *(other for index, other in enumerate(novel) if index != first)]
         return next((row for proposals in order for row in proposals), None)
 
     def shares(self) -> tuple[float, float]:
-        """Return how likely each search is to have the next turn: as often as its trials have been the best lately."""
-        if self.generations is None or self.climb is None:
+        """Return the probability that each search gets the next trial: proportional to its recent success rate."""
+        if self.generations is None or self.local_search is None:
             return (1.0, 0.0)
-        drawn = self.generations.luck.rate(len(self.results))
-        climbed = CLIMBS * self.climb.luck.rate(len(self.results))
-        return drawn / (drawn + climbed), climbed / (drawn + climbed)
+        gradient = self.generations.success_rate.rate(len(self.log))
+        local = LOCAL_SEARCH_WEIGHT * self.local_search.success_rate.rate(len(self.log))
+        return gradient / (gradient + local), local / (gradient + local)
