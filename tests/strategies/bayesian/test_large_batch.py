@@ -116,15 +116,15 @@ def test_each_point_is_in_the_box_of_its_target(kind: str, monkeypatch: pytest.M
     history = history_of(PLANE, 25)
     surrogate = surrogate_of(PLANE, history, kind)
     left = Box(np.array([0.0, 0.2]), np.array([0.3, 0.5]), np.array([[0.1, 0.3]]))
-    shunned = np.array([0.8, 0.3])
-    right = Box(np.array([0.6, 0.0]), np.array([1.0, 1.0]), shunned[None], shunned=shunned)
+    excluded = np.array([0.8, 0.3])
+    right = Box(np.array([0.6, 0.0]), np.array([1.0, 1.0]), excluded[None], excluded=excluded)
     boxes = [left, right, right, left] * 5
     points = select_large_batch(
         [(surrogate, box) for box in boxes], Domain(PLANE, history), np.empty((0, 2)), Key(0, 25)
     )
     for point, box in zip(points, boxes, strict=True):
         assert np.all((point >= box.low - 1e-12) & (point <= box.high + 1e-12))
-    assert np.all(np.abs(points[[box is right for box in boxes]] - shunned).max(axis=1) > 0.05)
+    assert np.all(np.abs(points[[box is right for box in boxes]] - excluded).max(axis=1) > 0.05)
     assert_distinct(points, history.units)
 
 

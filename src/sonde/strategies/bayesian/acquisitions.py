@@ -1,7 +1,7 @@
-"""Which acquisition answers a name: in closed form where there is one, by Monte Carlo where there is not.
+"""The acquisition function of a name: in closed form where there is one, by Monte Carlo where there is not.
 
-``log_ei`` and ``ei`` are closed at one point also with points under way (``pointwise``); ``pi``, ``ucb`` and ``sr``
-with nothing under way. All else is the Monte Carlo skeleton with the points under way as fixed rows.
+``log_ei`` and ``ei`` have a closed form at one point, with or without pending points (``pointwise``); ``pi``, ``ucb``
+and ``sr`` without pending points. Everything else is Monte Carlo, with the pending points as fixed rows of the batch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sonde.strategies.bayesian.model import Fantasies, Surrogate
 Array = NDArray[np.float64]
 
 NAMES = (*UTILITIES, "es")
-FANTASISED = ("log_ei", "ei")  # closed at one point also with points under way
+FANTASISED = ("log_ei", "ei")  # in closed form with pending points too
 REPRESENTERS = 40
 
 
@@ -47,48 +47,48 @@ def check_acquisition(acquisition: str | Utility | Callable[..., Any]) -> str | 
 
 
 def needs_fantasies(acquisition: str | Utility) -> bool:
-    """Whether points under way enter through fantasies rather than as rows of the pool."""
+    """Whether pending points enter through fantasies rather than as rows of the batch."""
     return acquisition in FANTASISED
 
 
 def acquire(
-    acquisition: str | Utility, belief: Surrogate, under_way: Array, fantasies: Sequence[Fantasies], net: Array, *,
+    acquisition: str | Utility, surrogate: Surrogate, pending: Array, fantasies: Sequence[Fantasies], net: Array, *,
     size: int, seed: int,
 ) -> Acquisition:  # fmt: skip
-    """Return the acquisition of ``size`` new points, with points (f, d) under way.
+    """Return the acquisition function of ``size`` new points, with pending points (f, d).
 
     ``net`` are points spread over the space, among which entropy search asks where the maximum is.
     """
-    if belief.best is None and belief.feasibility is not None:
-        return ProbabilityOfFeasibility(belief.feasibility)
+    if surrogate.best is None and surrogate.feasibility is not None:
+        return ProbabilityOfFeasibility(surrogate.feasibility)
     signed = False
     if size == 1 and needs_fantasies(acquisition):
         parts: list[Acquisition] = [
-            Pointwise(str(acquisition), each.posterior, belief.features, each.best) for each in fantasies
+            Pointwise(str(acquisition), each.posterior, surrogate.features, each.best) for each in fantasies
         ]
-    elif size == 1 and not len(under_way) and acquisition in FORMULAS:
-        best = np.array([belief.best])
-        parts = [Pointwise(str(acquisition), each, belief.features, best) for each in belief.posteriors]
+    elif size == 1 and not len(pending) and acquisition in FORMULAS:
+        best = np.array([surrogate.best])
+        parts = [Pointwise(str(acquisition), each, surrogate.features, best) for each in surrogate.posteriors]
         signed = UTILITIES[str(acquisition)].signed
     elif acquisition == "es":
-        representers = _representers(belief, net, seed)
+        representers = _representers(surrogate, net, seed)
         parts = [
-            Entropy(posterior, belief.features, representers, size, under_way, seed=seed)
-            for posterior in belief.posteriors
+            Entropy(posterior, surrogate.features, representers, size, pending, seed=seed)
+            for posterior in surrogate.posteriors
         ]
     else:
         utility = UTILITIES[acquisition] if isinstance(acquisition, str) else acquisition
         signed = utility.signed
         parts = [
-            MonteCarlo(utility, posterior, belief.features, belief.best or 0.0, under_way, size, seed=seed)
-            for posterior in belief.posteriors
+            MonteCarlo(utility, posterior, surrogate.features, surrogate.best or 0.0, pending, size, seed=seed)
+            for posterior in surrogate.posteriors
         ]
     whole = parts[0] if len(parts) == 1 else Average(tuple(parts))
-    return whole if belief.feasibility is None else FeasibilityWeighted(whole, belief.feasibility, signed=signed)
+    return whole if surrogate.feasibility is None else FeasibilityWeighted(whole, surrogate.feasibility, signed=signed)
 
 
-def _representers(belief: Surrogate, net: Array, seed: int) -> Array:
+def _representers(surrogate: Surrogate, net: Array, seed: int) -> Array:
     """Return points where the maximum may be: drawn from the net in proportion to the expected improvement."""
-    improvement = Pointwise("log_ei", belief.posteriors[0], belief.features, np.array([belief.best]))
+    improvement = Pointwise("log_ei", surrogate.posteriors[0], surrogate.features, np.array([surrogate.best]))
     promise = improvement.values(net[:, None, :]) + np.random.default_rng([seed, 11]).gumbel(size=len(net))
     return net[np.argsort(-promise, kind="stable")[:REPRESENTERS]]

@@ -1,4 +1,4 @@
-"""The unit cube as a search sees it: what may be suggested, where one can slide, where one must jump.
+"""The search domain: the unit cube, its continuous and its lattice coordinates, and what has been tried.
 
 Symbols: d parameters; points are (m, d) in the unit cube, on the lattice where an axis has one, ``IDLE`` where
 inactive.
@@ -24,7 +24,7 @@ WHOLE_AXIS = 24  # a lattice axis of at most so many points is tried at every on
 
 
 class Domain:
-    """A space and what of it has been tried or is under way."""
+    """A space, and which of its points were tried or are pending."""
 
     def __init__(self, space: Space, history: History) -> None:
         self.space = space
@@ -64,7 +64,7 @@ class Domain:
         return self.space.feasible_rows(rows) if self.space.constraints else np.ones(len(rows), dtype=bool)
 
     def novel(self, point: Array) -> bool:
-        """Whether a point is none of those tried, under way, or taken."""
+        """Whether a point is neither tried, nor pending, nor taken."""
         row = self.space.codec.decode(point[None])[0]
         if self._history.contains(row):
             return False
@@ -72,7 +72,7 @@ class Domain:
         return not len(others) or bool(np.abs(others - point).max(axis=1).min() > SAME)
 
     def take(self, point: Array) -> None:
-        """Count a point as under way."""
+        """Count a point as pending."""
         self._taken.append(point[None])
 
     def spread(self, points: Array, count: int, rng: np.random.Generator) -> Array:

@@ -31,7 +31,7 @@ from sonde.trials import History
 
 Array = NDArray[np.float64]
 
-EXPLORING = {"map": "draw", "draw": "draw", "slice": "slice"}  # hyperparameters, and which are used to look elsewhere
+EXPLORING = {"map": "draw", "draw": "draw", "slice": "slice"}  # hyperparameters, and those of global exploration
 DRAWS = {"draw": 1, "slice": 10}  # how many hyperparameters are drawn
 WHOLE = 100  # up to so many values a draw is of all hyperparameters; beyond, where it is dearer, of a share of them
 DRAWN = 16  # and of at most so many
@@ -50,7 +50,7 @@ class GP(Bayesian):
         ``"log_ei"`` (default), ``"ei"``, ``"pi"``, ``"ucb"``, ``"sr"`` or ``"es"``; or a function
         ``(mean (q,), spread (q,), best) -> number`` of a pool's outcomes mean + spread, in JAX: its mean is maximised.
     batch
-        Points asked for together are chosen one after the other, each with those before it under way
+        Points asked for together are chosen one after the other, each with those before it pending
         (``"greedy"``), or then moved together as well (``"joint"``).
     search
         How the acquisition is searched: ``"bfgs"``, ``"adam"``, ``"direct"`` or ``"random"``.
@@ -75,18 +75,18 @@ class GP(Bayesian):
         )  # predictions are of the values themselves, far from the best ones too
 
     def fit_surrogate(self, space: Space, history: History, key: Key, *, far: bool = False) -> Surrogate:
-        """Return the belief of the Gaussian process."""
+        """Return the Gaussian process of the history."""
         hyperparameters = EXPLORING[self.hyperparameters] if far else self.hyperparameters
         return fit_surrogate(space, history, self._chain, hyperparameters=hyperparameters, key=key)
 
     @one_thread()
     def model(self, space: Space, history: History) -> Predictions:
         """Return the Gaussian process on the results so far."""
-        belief = fit_surrogate(space, history, self._plain)
-        posterior = belief.posteriors[0]
+        surrogate = fit_surrogate(space, history, self._plain)
+        posterior = surrogate.posteriors[0]
         assert isinstance(posterior, ExactPosterior)
         return Predictions(
-            space, belief, history.completed.numbers, lambda: posterior.leave_one_out(belief.values),
+            space, surrogate, history.completed.numbers, lambda: posterior.leave_one_out(surrogate.values),
             lambda: fit_surrogate(space, history, self._plain, hyperparameters="slice"),
         )  # fmt: skip
 
@@ -94,14 +94,14 @@ class GP(Bayesian):
     def explain(self, space: Space, history: History) -> str:
         """Say what it does."""
         if not self.ready(space, history):
-            return f"spreads the first {first_count(space)} configurations evenly, for want of results to learn from"
-        belief = fit_surrogate(space, history, self._chain)
+            return f"spreads the first {first_count(space)} configurations evenly: too few results to fit a model"
+        surrogate = fit_surrogate(space, history, self._chain)
         name = self.acquisition if isinstance(self.acquisition, str) else "a utility of yours"
-        scale = "as they are" if belief.scale.floor is None else "on a log scale"
-        lengths = _lengthscales(belief)[: len(space)]
+        scale = "as they are" if surrogate.scale.floor is None else "on a log scale"
+        lengths = _lengthscales(surrogate)[: len(space)]
         names = [space.names[k] for k in np.argsort(lengths, kind="stable")[:3]]
         return (
-            f"models {len(belief.values)} values, {scale}, by a Gaussian process and maximises {name}; "
+            f"models {len(surrogate.values)} values, {scale}, by a Gaussian process and maximises {name}; "
             f"the values depend most on {', '.join(names)}"
         )
 
@@ -109,7 +109,7 @@ class GP(Bayesian):
 def fit_surrogate(
     space: Space, history: History, chain: WarmStartedFits, *, hyperparameters: str = "map", key: Key = ANY
 ) -> Surrogate:
-    """Return the belief after a history with at least one completed trial."""
+    """Return the surrogate of a history with at least one completed trial."""
     features = features_of(space)
     done = history.completed
     values, deviations = history.values[done.numbers], history.noise[done.numbers]
@@ -132,8 +132,8 @@ def fit_surrogate(
     )  # fmt: skip
 
 
-def _lengthscales(belief: Surrogate) -> Array:
-    posterior = belief.posteriors[0]
+def _lengthscales(surrogate: Surrogate) -> Array:
+    posterior = surrogate.posteriors[0]
     assert isinstance(posterior, ExactPosterior)
     return posterior.covariance.theta
 

@@ -30,29 +30,29 @@ _POOLS = 8  # purpose of the key's stream
 
 
 def best_pool(
-    acquisition: Acquisition, field: Domain, box: Box, key: Key, *, size: int, method: str, guess: Array | None = None
+    acquisition: Acquisition, domain: Domain, box: Box, key: Key, *, size: int, method: str, guess: Array | None = None
 ) -> Array | None:
     """Return the pool (q, d) of highest acquisition that ``method`` finds; ``guess`` (q, d) is one to start from."""
-    points = candidates(field, box, key, count=RAW * 2)
+    points = candidates(domain, box, key, count=RAW * 2)
     if not len(points):
         return None
-    pools = SEARCHES[method](acquisition, field, box, points, size, key, guess)
+    pools = SEARCHES[method](acquisition, domain, box, points, size, key, guess)
     return np.asarray(pools[int(np.argmax(acquisition.values(pools)))])
 
 
 def _climbing(
-    acquisition: Acquisition, field: Domain, box: Box, points: Array, size: int, key: Key, guess: Array | None
+    acquisition: Acquisition, domain: Domain, box: Box, points: Array, size: int, key: Key, guess: Array | None
 ) -> Array:
     starts = _starts(acquisition, points, size, key, guess)
-    return np.concatenate([starts, slide(acquisition, field, box, starts)])
+    return np.concatenate([starts, slide(acquisition, domain, box, starts)])
 
 
 def _stochastic(
-    acquisition: Acquisition, field: Domain, box: Box, points: Array, size: int, key: Key, guess: Array | None
+    acquisition: Acquisition, domain: Domain, box: Box, points: Array, size: int, key: Key, guess: Array | None
 ) -> Array:
     starts = _starts(acquisition, points, size, key, guess)
     flat = starts.reshape(-1, points.shape[1])
-    moving = field.snap(flat)[1] & field.free
+    moving = domain.snap(flat)[1] & domain.free
     low, high = (np.where(moving, bound, flat).reshape(len(starts), -1) for bound in (box.low, box.high))
 
     def function(step: int, pools: Array) -> tuple[Array, Array]:
@@ -60,36 +60,36 @@ def _stochastic(
         return value, slope.reshape(pools.shape)
 
     reached = adam(function, starts.reshape(len(starts), -1), low, high, steps=ADAM_STEPS)
-    inside = back_inside(field, flat, field.snap(reached.reshape(flat.shape))[0]).reshape(starts.shape)
+    inside = back_inside(domain, flat, domain.snap(reached.reshape(flat.shape))[0]).reshape(starts.shape)
     return np.concatenate([starts, inside])
 
 
 def _random(
-    acquisition: Acquisition, field: Domain, box: Box, points: Array, size: int, key: Key, guess: Array | None
+    acquisition: Acquisition, domain: Domain, box: Box, points: Array, size: int, key: Key, guess: Array | None
 ) -> Array:
-    many = candidates(field, box, key, count=RANDOM_POOLS // 8)
+    many = candidates(domain, box, key, count=RANDOM_POOLS // 8)
     pools = _drawn(many, RANDOM_POOLS, size, key)
     blocks = [acquisition.values(pools[i : i + 512]) for i in range(0, len(pools), 512)]
     return pools[[int(np.argmax(np.concatenate(blocks)))]]
 
 
 def _dividing(
-    acquisition: Acquisition, field: Domain, box: Box, points: Array, size: int, key: Key, guess: Array | None
+    acquisition: Acquisition, domain: Domain, box: Box, points: Array, size: int, key: Key, guess: Array | None
 ) -> Array:
     low, high = (np.tile(bound, size) for bound in (box.low, box.high))
 
     def snapped(flat: Array) -> Array:
-        near = field.snap(flat.reshape(-1, points.shape[1]))[0]
+        near = domain.snap(flat.reshape(-1, points.shape[1]))[0]
         return near.reshape(-1, size, points.shape[1])
 
     def values(flat: Array) -> Array:
         pools = snapped(flat)
-        inside = field.feasible(pools.reshape(-1, points.shape[1])).reshape(len(pools), size).all(axis=1)
+        inside = domain.feasible(pools.reshape(-1, points.shape[1])).reshape(len(pools), size).all(axis=1)
         return np.where(inside, acquisition.values(pools), -1e6)
 
     fallback = _drawn(points, 1, size, key)
     found = snapped(direct(values, low, high, evaluations=DIRECT_EVALUATIONS))
-    return found if field.feasible(found[0]).all() else fallback
+    return found if domain.feasible(found[0]).all() else fallback
 
 
 def _starts(acquisition: Acquisition, points: Array, size: int, key: Key, guess: Array | None) -> Array:

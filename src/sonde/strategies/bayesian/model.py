@@ -1,4 +1,4 @@
-"""What is believed about the objective and about what works, and outcomes imagined of points under way."""
+"""The surrogate of a study: posteriors of the objective and of feasibility, and fantasies of pending points."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Array = NDArray[np.float64]
 FANTASIES = 32
 SURE = 1e-9  # noise variance of a fantasy
 PROMISING = 256  # values at most among which the best is sought where there is noise
-NOISY = 1e-4  # noise variance above which the best value seen may be luck
+NOISY = 1e-4  # noise variance above which the best observed value may be chance
 
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A model of the objective (several, where hyperparameters are marginalised), and of what works."""
+    """Posteriors of the objective, one for each draw of the hyperparameters, and the probability of feasibility."""
 
     features: Features
     scale: Scale
@@ -72,16 +72,16 @@ def measured_constraints(history: History, numbers: NDArray[np.int64]) -> dict[s
 
 @dataclass
 class Fantasies:
-    """The belief with points under way: S outcomes of each, sampled jointly, one point after the other."""
+    """The posterior with pending points: S fantasies of each, sampled jointly, one point after the other."""
 
     posterior: Posterior
     best: Array  # (S,)
-    base: Array  # (S, f), a column for each point under way
+    base: Array  # (S, f), a column for each pending point
     _used: int = field(default=0)
 
     @classmethod
     def of(cls, posterior: Posterior, best: float, room: int, seed: int) -> Fantasies:
-        """Return the belief with nothing under way yet and room for so many points."""
+        """Return the posterior without pending points, and with room for so many."""
         return cls(posterior, np.array([best]), base_samples(FANTASIES, room, seed) if room else np.empty((1, 0)))
 
     def add(self, x: Array) -> None:
@@ -89,8 +89,8 @@ class Fantasies:
 
         They are values of the function itself, without noise: improvement is a question of those.
         """
-        belief = self.posterior.marginals(x[None])
-        outcomes = belief.mean[0] + np.sqrt(belief.variance) * self.base[:, self._used]
+        marginals = self.posterior.marginals(x[None])
+        outcomes = marginals.mean[0] + np.sqrt(marginals.variance) * self.base[:, self._used]
         self.posterior = self.posterior.condition(x[None], outcomes[None], SURE - self.posterior.noise)
         self.best = np.maximum(self.best, outcomes)
         self._used += 1

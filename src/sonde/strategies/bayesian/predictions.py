@@ -1,4 +1,4 @@
-"""A belief as predictions of values, in their own units."""
+"""Predictions of a surrogate, in the units of the objective."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Predictions:
-    """Predictions of values that will be seen, noise included, and of the function behind them."""
+    """Predictions of future values, noise included, and of the function without noise."""
 
     space: Space
-    belief: Surrogate
-    numbers: NDArray[np.int64]  # of the trials whose values the belief has seen
+    surrogate: Surrogate
+    numbers: NDArray[np.int64]  # of the trials whose values the surrogate has seen
     left_out: Callable[[], tuple[Array, Array]]  # means and variances of each value, given all others
-    averaged: Callable[[], Surrogate] | None = None  # the belief over draws of the hyperparameters, for ``latent``
+    averaged: Callable[[], Surrogate] | None = None  # with draws of the hyperparameters, for ``latent``
 
     def predict(self, rows: Array) -> tuple[Array, Array]:
         """Return means and standard deviations (m,) at rows (m, d)."""
-        return self._moments(self.belief, rows)
+        return self._moments(self.surrogate, rows)
 
     @one_thread()
     def latent(self, rows: Array) -> tuple[Array, Array, Array]:
@@ -35,20 +35,20 @@ class Predictions:
 
         Where few values are noisy, the most probable hyperparameters can be certain of a plane; draws are not.
         """
-        belief = self.averaged() if self.averaged else self.belief
-        means, deviations = self._moments(belief, rows, noisy=False)
-        whole = self._moments(belief, rows)[1]
+        surrogate = self.averaged() if self.averaged else self.surrogate
+        means, deviations = self._moments(surrogate, rows, noisy=False)
+        whole = self._moments(surrogate, rows)[1]
         return means, deviations, np.sqrt(np.maximum(whole**2 - deviations**2, 0.0))
 
-    def _moments(self, belief: Surrogate, rows: Array, *, noisy: bool = True) -> tuple[Array, Array]:
-        x = belief.features(self.space.codec.encode(rows)[0])
-        parts = [(posterior.marginals(x), noisy * posterior.noise) for posterior in belief.posteriors]
+    def _moments(self, surrogate: Surrogate, rows: Array, *, noisy: bool = True) -> tuple[Array, Array]:
+        x = surrogate.features(self.space.codec.encode(rows)[0])
+        parts = [(posterior.marginals(x), noisy * posterior.noise) for posterior in surrogate.posteriors]
         means = np.array([at.mean[:, 0] for at, _ in parts])
         variances = np.array([at.variance + noise for at, noise in parts])
-        return belief.scale.restore(means.mean(axis=0), variances.mean(axis=0) + means.var(axis=0))
+        return surrogate.scale.restore(means.mean(axis=0), variances.mean(axis=0) + means.var(axis=0))
 
     def leave_one_out(self) -> tuple[NDArray[np.int64], Array, Array, Array]:
         """Return numbers, means, standard deviations and scores of the completed trials."""
         means, variances = self.left_out()
-        scores = -(self.belief.values - means) / np.sqrt(variances)
-        return self.numbers, *self.belief.scale.restore(means, variances), scores
+        scores = -(self.surrogate.values - means) / np.sqrt(variances)
+        return self.numbers, *self.surrogate.scale.restore(means, variances), scores

@@ -1,4 +1,4 @@
-"""The search of an acquisition function over a space: candidates, climbs, and moves on the lattice.
+"""The search for the maximum of an acquisition function: candidates, gradient ascent, and lattice moves.
 
 Candidates are a Sobol net and perturbations of the best points; climbs start from the best candidate and from others in
 proportion to the acquisition. In a mixed space, climbs on the continuous coordinates alternate with the best move of
@@ -25,74 +25,76 @@ STARTS = 8
 ROUNDS = 20  # of moves on the lattice
 TOLERANCE, FINE = 1e-4, 1e-6  # of a climb from every start, and of the last one from the best end
 CALLS = 50  # of a climb: what comes after them is gained along narrow ridges, slowly
-FAR = 0.1  # from a shunned point, in units of the cube
+FAR = 0.1  # from a excluded point, in units of the cube
 _CANDIDATES, _STARTS = 5, 6  # purposes of the key's streams
 
 
 @dataclass(frozen=True)
 class Box:
-    """Where the search looks: a box (d,), (d,), the points it perturbs, and a point it keeps away from."""
+    """Where the search looks: a box (d,), (d,), the points it perturbs, and a point whose surroundings are excluded."""
 
     low: Array
     high: Array
     centres: Array
-    shunned: Array | None = None
+    excluded: Array | None = None
 
     def away(self, points: Array, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which points keep away: another place on a lattice, or far on a continuous axis."""
-        if self.shunned is None:
+        """Return which points lie outside the excluded region: another lattice value, or far on a continuous axis."""
+        if self.excluded is None:
             return np.ones(len(points), dtype=bool)
-        return np.asarray(np.any(np.abs(points - self.shunned) > np.where(free, FAR, 0.0), axis=1))
+        return np.asarray(np.any(np.abs(points - self.excluded) > np.where(free, FAR, 0.0), axis=1))
 
 
-def candidates(field: Domain, box: Box, key: Key, count: int = CANDIDATES) -> Array:
+def candidates(domain: Domain, box: Box, key: Key, count: int = CANDIDATES) -> Array:
     """Return feasible points: two thirds spread over the box, one third around the centres."""
-    if field.listed is not None:
-        return field.listed
+    if domain.listed is not None:
+        return domain.listed
     rng = key.rng(_CANDIDATES)
     even = sobol(int(rng.integers(2**24)), count, len(box.low), seed=key.seed)
     points = box.low + (box.high - box.low) * even
     if len(box.centres):
-        points = np.concatenate([points, np.clip(field.spread(box.centres, count // 2, rng), box.low, box.high)])
-    points, _ = field.snap(points)
-    points = points[box.away(points, field.free)]
-    return points[field.feasible(points)]
+        points = np.concatenate([points, np.clip(domain.spread(box.centres, count // 2, rng), box.low, box.high)])
+    points, _ = domain.snap(points)
+    points = points[box.away(points, domain.free)]
+    return points[domain.feasible(points)]
 
 
-def best_point(acquisition: Acquisition, field: Domain, box: Box, key: Key, *, thrift: int = 1) -> Array | None:
+def best_point(acquisition: Acquisition, domain: Domain, box: Box, key: Key, *, thrift: int = 1) -> Array | None:
     """Return the new point (d,) where the acquisition of one point is highest; None where none was found.
 
     ``thrift`` divides the effort: the later points of a batch fill gaps, and need less of a search.
     """
-    points = candidates(field, box, key, CANDIDATES // thrift)
+    points = candidates(domain, box, key, CANDIDATES // thrift)
     if not len(points):
         return None
     values = point_values(acquisition, points)
-    if field.listed is None:
+    if domain.listed is None:
         chosen = points[choose_starts(values, STARTS // thrift, key.rng(_STARTS), log=acquisition.log)]
-        improved = climb(acquisition, field, box, chosen, calls=CALLS // thrift)
-        if thrift == 1 and field.free.any():
+        improved = climb(acquisition, domain, box, chosen, calls=CALLS // thrift)
+        if thrift == 1 and domain.free.any():
             best = improved[[int(np.argmax(point_values(acquisition, improved)))], None]
-            improved = np.concatenate([slide(acquisition, field, box, best, tolerance=FINE)[:, 0], improved])
-        improved = improved[box.away(improved, field.free)]
+            improved = np.concatenate([slide(acquisition, domain, box, best, tolerance=FINE)[:, 0], improved])
+        improved = improved[box.away(improved, domain.free)]
         points = np.concatenate([improved, points])
         values = np.concatenate([point_values(acquisition, improved), values])
-    return first_novel(points, values, field)
+    return first_novel(points, values, domain)
 
 
-def first_novel(points: Array, values: Array, field: Domain) -> Array | None:
+def first_novel(points: Array, values: Array, domain: Domain) -> Array | None:
     """Return the best point that has not been tried."""
     order = np.argsort(-np.where(np.isnan(values), -np.inf, values), kind="stable")
-    return next((points[i] for i in order if field.novel(points[i])), None)
+    return next((points[i] for i in order if domain.novel(points[i])), None)
 
 
-def climb(acquisition: Acquisition, field: Domain, box: Box, points: Array, *, calls: int = CALLS) -> Array:
+def climb(acquisition: Acquisition, domain: Domain, box: Box, points: Array, *, calls: int = CALLS) -> Array:
     """Return the points (m, d) improved by climbs and moves on the lattice."""
     for _ in range(3):
-        slid = slide(acquisition, field, box, points[:, None, :], calls=calls)[:, 0, :] if field.free.any() else points
-        if field.free.all():
+        slid = (
+            slide(acquisition, domain, box, points[:, None, :], calls=calls)[:, 0, :] if domain.free.any() else points
+        )
+        if domain.free.all():
             return slid
-        moved = np.array([_walk(acquisition, field, point) for point in slid])
+        moved = np.array([_walk(acquisition, domain, point) for point in slid])
         if np.array_equal(moved, slid):
             return moved
         points = moved
@@ -100,16 +102,22 @@ def climb(acquisition: Acquisition, field: Domain, box: Box, points: Array, *, c
 
 
 def slide(
-    acquisition: Acquisition, field: Domain, box: Box, pools: Array, *, calls: int = CALLS, tolerance: float = TOLERANCE
+    acquisition: Acquisition,
+    domain: Domain,
+    box: Box,
+    pools: Array,
+    *,
+    calls: int = CALLS,
+    tolerance: float = TOLERANCE,
 ) -> Array:
-    """BitFlipSearch from pools (m, q, d) on the continuous coordinates that are active.
+    """Ascend from batches (m, q, d) along the active continuous coordinates.
 
     ``tolerance`` is a gain of the logarithm that is worth no step; other values are climbed to the end.
     """
     count, size, width = pools.shape
     points = pools.reshape(-1, width)
-    _, active = field.snap(points)
-    moving = active & field.free
+    _, active = domain.snap(points)
+    moving = active & domain.free
     # what must not move has a box of no width
     low = np.minimum(np.where(moving, box.low, points), points).reshape(count, -1)
     high = np.maximum(np.where(moving, box.high, points), points).reshape(count, -1)
@@ -120,27 +128,27 @@ def slide(
 
     tolerance = tolerance if acquisition.log else 0.0
     reached, _ = bfgs(function, pools.reshape(count, -1), low, high, calls=calls, tolerance=tolerance)
-    return back_inside(field, points, field.snap(reached.reshape(-1, width))[0]).reshape(pools.shape)
+    return back_inside(domain, points, domain.snap(reached.reshape(-1, width))[0]).reshape(pools.shape)
 
 
-def back_inside(field: Domain, inside: Array, reached: Array) -> Array:
+def back_inside(domain: Domain, inside: Array, reached: Array) -> Array:
     """Return, for each point that breaks a constraint, the last halving of its way that does not."""
     for _ in range(6):
-        broken = ~field.feasible(reached)
+        broken = ~domain.feasible(reached)
         if not broken.any():
             return reached
         reached = reached.copy()
-        reached[broken] = field.snap((inside[broken] + reached[broken]) / 2)[0]
-    return np.where(field.feasible(reached)[:, None], reached, inside)
+        reached[broken] = domain.snap((inside[broken] + reached[broken]) / 2)[0]
+    return np.where(domain.feasible(reached)[:, None], reached, inside)
 
 
-def _walk(acquisition: Acquisition, field: Domain, point: Array) -> Array:
+def _walk(acquisition: Acquisition, domain: Domain, point: Array) -> Array:
     """Make the best move of one lattice coordinate as long as it gains."""
     value = point_values(acquisition, point[None])[0]
     for _ in range(ROUNDS):
-        _, active = field.snap(point[None])
-        moves = field.neighbours(point, active[0])
-        moves = moves[field.feasible(moves)]
+        _, active = domain.snap(point[None])
+        moves = domain.neighbours(point, active[0])
+        moves = moves[domain.feasible(moves)]
         if not len(moves):
             return point
         reached = point_values(acquisition, moves)

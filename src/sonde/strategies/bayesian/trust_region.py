@@ -1,8 +1,8 @@
-"""Where to look: a trust region around the best point, which grows with success and shrinks with failure.
+"""The trust region around the incumbent: it grows with success and shrinks with failure.
 
-As in TuRBO (Eriksson et al. 2019), but with one model of all results and no restarts from nothing: a region that has
-shrunk to nothing opens again to the whole cube. The side length is a fold over the values in the order of their trials'
-numbers, so it is the same in any process.
+As in TuRBO (Eriksson et al. 2019), but with one surrogate of all results and no restarts: a region below the smallest
+side starts again at its initial side. The side is computed from the values in the order of their trials' numbers, so it
+is the same in any process.
 """
 
 from __future__ import annotations
