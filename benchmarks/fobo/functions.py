@@ -2,8 +2,8 @@
 
     u = half (x - 1/4),    f(x) = raw(u) / top,    x in [-1, 1]^d
 
-The paper does not say how it shifts: here u ranges over [-5/4, 3/4] times ``half``, half the width of the domain, so that
-the optimum, u = 0, is at 1/4. ``top`` is the highest raw value in that box, so that values fill [0, 1]:
+The paper does not say how it shifts. Here u ranges over [-5/4, 3/4] times ``half``, half the width of the domain, so
+that the optimum, u = 0, is at 1/4. ``top`` is the highest raw value in that box, so that values fill [0, 1]:
 
 Ackley      at the corner x = -1: there the mean square of u is at its highest and, as u = -12.5, every cosine is -1
 Rastrigin   at the same corner: one coordinate's term is 59.05 at u = -6.4, and at most 50.3 elsewhere
@@ -77,7 +77,8 @@ def rastrigin(u: Array) -> Evaluated:
 def _griewank_top(d: int) -> float:
     """Return the highest value in the box [-250, 150]^d.
 
-    A coordinate away from the corner loses up to 1/8 per unit and gains from the product at most 2 in all. So each lies within a period of the corner. Coordinates are set to their best one by one, given the others, until
+    A coordinate away from the corner loses up to 1/8 per unit and gains from the product at most 2 in all. So each lies
+    within a period of the corner. Coordinates are set to their best one by one, given the others, until
     nothing changes; from the corner, and from the five points next to it where all cosines are 1 or -1 (as they come,
     and with one of the first four of another sign). The best of the six.
     """
