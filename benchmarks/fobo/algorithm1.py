@@ -1,19 +1,21 @@
 """Algorithm 1 of the paper: BO, BO-Q, FOBO and FOBO-Q.
 
-One random point; then each is the local maximum of expected improvement next to the point before, by L-BFGS, or a
-random point where that is within 1e-4 of a known one. The process is told values, or values and gradients; its kernel
-is Matern-5/2, or ("Q") Matern-5/2 + (x.y + c)^2.
+The first point is random. Every further point is the local maximum of expected improvement that L-BFGS finds from the
+point before, or a random point if that is within 1e-4 of a known one. The Gaussian process observes values, or values
+and gradients; its kernel is Matern-5/2, or ("Q") Matern-5/2 + (x.y + c)^2.
 
-What the paper leaves open, and what stands here:
+What the paper leaves open, and what is done here:
 
 - c = d, with a variance of its own in front, and a constant mean with a prior; values are standardised.
-- Lengthscale (one for all coordinates) and variances maximise the marginal likelihood: the best of three climbs, from
-  the last ones, from a smooth function and from a rough one, at every step up to 8 values and then whenever these have
-  grown by a quarter or less, given as many of them as make a matrix of 300 rows. There is no noise but rounding.
-- The logarithm of expected improvement is climbed, which has the same maxima: at a point that is known and not the
+- Length scale (one for all coordinates) and variances maximise the marginal likelihood: the best of three fits, from
+  the last hyperparameters, from a long and from a short length scale. They are fitted at every step up to 8 values and
+  then whenever these have grown by a quarter or less, to as many points as make a matrix of 300 rows. There is no noise
+  but rounding.
+- L-BFGS maximises the logarithm of expected improvement, which has the same maxima: at a known point that is not the
   best, the gradient of expected improvement itself is 0, and the algorithm would be a random search.
 
-Only the arithmetic is Sonde's: covariances, evidence, posterior. The strategy "fobo" has other fits and another search.
+Only the arithmetic is Sonde's: covariances, marginal likelihood, posterior. The strategy "fobo" has other fits and
+another search.
 """
 
 from dataclasses import dataclass
@@ -35,7 +37,7 @@ Array = NDArray[np.float64]
 NEAR = 1e-4
 ROWS = 300  # of the matrix that hyperparameters are fitted with
 NOISE = np.log(1e-8)  # of values, and of gradients as a share of their mean square
-SMOOTH, ROUGH = np.log(1.0), np.log(0.1)  # lengthscales that climbs begin with; the box has side 1
+SMOOTH, ROUGH = np.log(1.0), np.log(0.1)  # initial length scales; the box has side 1
 BOUNDS = {"lengthscale": (np.log(5e-3), np.log(50.0)), "variance": (-12.0, 12.0)}
 
 
@@ -52,15 +54,15 @@ def algorithm_1(objective: Objective, rng: np.random.Generator, *, gradients: bo
 
 @dataclass(frozen=True)
 class Data:
-    """What the process sees: in coordinates x / 2, within [-1/2, 1/2]^d, and standardised with higher better."""
+    """Observations of the process: in coordinates x / 2, within [-1/2, 1/2]^d, standardised, higher is better."""
 
-    sites: ObservationLayout
+    layout: ObservationLayout
     y: Array
-    power: Array  # mean squares of gradients, (d,)
+    mean_squares: Array  # mean squares of gradients, (d,)
 
     @classmethod
     def of(cls, x: Array, values: Array, gradients: Array | None) -> "Data":
-        """Return values, and gradients where there are gradients, less the mean and over the deviation of values."""
+        """Return standardised values, and gradients in the same unit if there are any."""
         n, d = x.shape
         deviation = float(values.std()) or 1.0
         y = (values.mean() - values) / deviation
@@ -68,38 +70,38 @@ class Data:
             return cls(ObservationLayout(x / 2), y, np.ones(d))
         gradients = -2 * gradients / deviation
         everywhere = np.stack([np.repeat(np.arange(n), d), np.tile(np.arange(d), n)])
-        power = np.maximum(np.mean(gradients**2, axis=0), 1e-12)
-        return cls(ObservationLayout(x / 2, everywhere), np.concatenate([y, gradients.ravel()]), power)
+        mean_squares = np.maximum(np.mean(gradients**2, axis=0), 1e-12)
+        return cls(ObservationLayout(x / 2, everywhere), np.concatenate([y, gradients.ravel()]), mean_squares)
 
 
 class Model:
-    """The process, and what was seen so far."""
+    """The Gaussian process, and the observations so far."""
 
     def __init__(self, d: int, gradients: bool, quadratic: bool) -> None:
-        self.gradients, self.quadratic = gradients, quadratic
+        self.with_gradients, self.quadratic = gradients, quadratic
         self.x, self.values, self.gradients = np.empty((0, d)), np.empty(0), np.empty((0, d))
         self.few = np.array([SMOOTH, 0.0, *[0.0] * quadratic])  # logarithms of lengthscale and variances
 
     def add(self, x: Array, value: float, gradient: Array) -> None:
-        """Take a result."""
+        """Add an observation."""
         self.x, self.values = np.vstack([self.x, x]), np.append(self.values, value)
         self.gradients = np.vstack([self.gradients, gradient])
 
     def posterior(self) -> tuple[GradientPosterior, float]:
-        """Return the belief, higher is better, and the best value on its scale."""
+        """Return the posterior, higher is better, and the best value on its scale."""
         count = len(self.values)
         if (checkpoint(count) or count) == count:
             self.few = self._fitted()
         data, covariance = self._data(slice(None)), self._covariance(self.few)
-        noise = noise_of(covariance, data.sites, np.zeros(count), data.power)
-        return GradientPosterior.after(covariance, data.sites, data.y, noise), float(data.y[:count].max())
+        noise = noise_of(covariance, data.layout, np.zeros(count), data.mean_squares)
+        return GradientPosterior.after(covariance, data.layout, data.y, noise), float(data.y[:count].max())
 
     def _fitted(self) -> Array:
-        """Return the best hyperparameters that are found."""
+        """Return the hyperparameters of the best fit."""
         n, d = self.x.shape
-        count = min(n, ROWS // (1 + d * self.gradients))
+        count = min(n, ROWS // (1 + d * self.with_gradients))
         data = self._data(np.unique(np.linspace(0, n - 1, count).astype(np.intp)))
-        evidence = Evidence(data.sites, data.y, np.zeros(len(data.sites.x)), data.power)
+        evidence = Evidence(data.layout, data.y, np.zeros(len(data.layout.x)), data.mean_squares)
 
         def loss(few: Array) -> tuple[float, Array]:
             value, gradient = evidence(self._covariance(few))
@@ -108,11 +110,11 @@ class Model:
         bounds = [BOUNDS["lengthscale"], *[BOUNDS["variance"]] * (1 + self.quadratic)]
         starts = [self.few, *(np.array([length, 0.0, *[0.0] * self.quadratic]) for length in (SMOOTH, ROUGH))]
         options = {"maxiter": 20, "ftol": 1e-6, "gtol": 1e-3}
-        climbs = [minimize(loss, s, jac=True, method="L-BFGS-B", bounds=bounds, options=options) for s in starts]
-        return np.asarray(min(climbs, key=lambda climb: float(climb.fun)).x)
+        fits = [minimize(loss, s, jac=True, method="L-BFGS-B", bounds=bounds, options=options) for s in starts]
+        return np.asarray(min(fits, key=lambda fit: float(fit.fun)).x)
 
     def _data(self, rows: slice | NDArray[np.intp]) -> Data:
-        return Data.of(self.x[rows], self.values[rows], self.gradients[rows] if self.gradients else None)
+        return Data.of(self.x[rows], self.values[rows], self.gradients[rows] if self.with_gradients else None)
 
     def _covariance(self, few: Array) -> GradientCovariance:
         theta = np.concatenate([few[:2], [NOISE], few[2:], [NOISE]])
@@ -123,10 +125,10 @@ def local_maximum(posterior: GradientPosterior, best: float, x: Array) -> Array:
     """Return the maximum of log expected improvement that L-BFGS finds from x (d,)."""
 
     def loss(z: Array) -> tuple[float, Array]:
-        belief = posterior.marginals(z[None])
-        deviation = np.sqrt(belief.variance)
-        value, rise, widen = log_expected_improvement(belief.mean[:, 0], deviation, np.array(best))
-        return -float(value[0]), -belief.vjp(rise[:, None], widen / (2 * deviation))[0]
+        marginals = posterior.marginals(z[None])
+        deviation = np.sqrt(marginals.variance)
+        value, by_mean, by_deviation = log_expected_improvement(marginals.mean[:, 0], deviation, np.array(best))
+        return -float(value[0]), -marginals.vjp(by_mean[:, None], by_deviation / (2 * deviation))[0]
 
     found = minimize(loss, x / 2, jac=True, method="L-BFGS-B", bounds=[(-0.5, 0.5)] * len(x), options={"maxiter": 100})
     return np.asarray(2 * found.x)

@@ -1,4 +1,4 @@
-"""Those that minimise an objective with gradients: ``fobo``, and what does without them."""
+"""The optimizers that are compared on an objective with gradients: ``fobo``, and others that do not use them."""
 
 import argparse
 import warnings

@@ -1,9 +1,9 @@
 """The test functions of appendix F with exact gradients, scaled as section 4.3 says.
 
-    u = reach (x - 1/4),    f(x) = raw(u) / top,    x in [-1, 1]^d
+    u = half (x - 1/4),    f(x) = raw(u) / top,    x in [-1, 1]^d
 
-The paper does not say how it shifts: here u ranges over [-5/4, 3/4] times the reach of the domain, so that the optimum,
-u = 0, is at 1/4. ``top`` is the highest raw value in that box, so that values fill [0, 1]:
+The paper does not say how it shifts. Here u ranges over [-5/4, 3/4] times ``half``, half the width of the domain, so
+that the optimum, u = 0, is at 1/4. ``top`` is the highest raw value in that box, so that values fill [0, 1]:
 
 Ackley      at the corner x = -1: there the mean square of u is at its highest and, as u = -12.5, every cosine is -1
 Rastrigin   at the same corner: one coordinate's term is 59.05 at u = -6.4, and at most 50.3 elsewhere
@@ -30,15 +30,15 @@ class Function:
     """A test function."""
 
     name: str
-    reach: float  # the domain is [-reach, reach] before it is shifted
+    half: float  # the domain is [-half, half] before it is shifted
     raw: Callable[[Array], Evaluated]
     top: Callable[[int], float]
 
     def __call__(self, x: Array) -> Evaluated:
         """Return values and gradients at x."""
         top = self.top(x.shape[-1])
-        value, gradient = self.raw(self.reach * (x - OPTIMUM))
-        return value / top, gradient * (self.reach / top)
+        value, gradient = self.raw(self.half * (x - OPTIMUM))
+        return value / top, gradient * (self.half / top)
 
 
 def griewank(u: Array) -> Evaluated:
@@ -77,9 +77,9 @@ def rastrigin(u: Array) -> Evaluated:
 def _griewank_top(d: int) -> float:
     """Return the highest value in the box [-250, 150]^d.
 
-    A coordinate away from the corner pays up to 1/8 per unit and gains what it turns the product to, at most 2 in all.
-    So each lies within a period of the corner. Coordinates are set to their best one by one, given the others, until
-    nothing changes; from the corner, and from the five places next to it where all cosines are 1 or -1 (as they come,
+    A coordinate away from the corner loses up to 1/8 per unit and gains from the product at most 2 in all. So each lies
+    within a period of the corner. Coordinates are set to their best one by one, given the others, until
+    nothing changes; from the corner, and from the five points next to it where all cosines are 1 or -1 (as they come,
     and with one of the first four of another sign). The best of the six.
     """
     roots = np.sqrt(np.arange(1, d + 1))
@@ -101,8 +101,8 @@ def _ascended(u: Array, roots: Array) -> Array:
             return u
 
 
-def _at_the_corner(raw: Callable[[Array], Evaluated], reach: float) -> Callable[[int], float]:
-    return lambda d: float(raw(np.full(d, -1.25 * reach))[0])
+def _at_the_corner(raw: Callable[[Array], Evaluated], half: float) -> Callable[[int], float]:
+    return lambda d: float(raw(np.full(d, -1.25 * half))[0])
 
 
 FUNCTIONS = {

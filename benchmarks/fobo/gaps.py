@@ -1,7 +1,7 @@
-"""Tables and a picture of best values so far: a panel is a function in so many dimensions.
+"""Tables and a figure of best values so far: a panel is a function in one number of dimensions.
 
-The optimum is 0, so the best value is the optimality gap. Gaps below ``SOLVED`` are all alike in ranks and comparisons:
-how far a method polishes a basin that it has found is a matter of its tolerances.
+The optimum is 0, so the best value is the optimality gap. Gaps below ``SOLVED`` are equal in ranks and comparisons:
+how far a method refines a minimum that it has found depends on its tolerances.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ Panel = tuple[str, int]  # function, d
 Curves = dict[int, Array]  # by seed, best values so far
 
 SOLVED = 1e-8
-SEEN = (25, 50, 100)  # evaluations
+SHOWN = (25, 50, 100)  # evaluations in the table
 SURE = 0.05  # a smaller p of the test says that there is a difference
 FEWEST = 6  # pairs, with which it can be so small
 OURS = "fobo"
@@ -44,7 +44,7 @@ PAPER = {  # which line of the paper's figure ends lowest
 
 
 def draw(file: Path, path: Path, runs: Sequence[Row]) -> None:
-    """Print and write the tables of runs in a file, and paint the picture, under a path without ending."""
+    """Print and write the tables of runs in a file, and draw the figure, under a path without suffix."""
     groups: dict[Panel, dict[str, list[Row]]] = {}
     for d in sorted({int(run["d"]) for run in runs}):
         for name in FUNCTIONS:
@@ -73,7 +73,7 @@ def lines(panel: Panel, groups: Mapping[str, Sequence[Row]], own: Mapping[str, C
     for method, group in groups.items():
         values = np.array(list(own[method].values()))
         row = {"function": panel[0], "d": str(panel[1]), "method": method, "runs": str(len(group))}
-        row |= {f"gap at {n}": shown(values[:, n - 1]) if n <= values.shape[1] else "" for n in SEEN}
+        row |= {f"gap at {n}": shown(values[:, n - 1]) if n <= values.shape[1] else "" for n in SHOWN}
         row["mean rank"] = f"{ranks[method]:.2f}" if method in ranks else ""
         seconds = sum(float(run["seconds"]) for run in group) / sum(int(run["evaluations"]) for run in group)
         rows.append(row | {"seconds per suggestion": f"{seconds:.2g}"})

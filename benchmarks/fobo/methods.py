@@ -30,9 +30,9 @@ class Run(NamedTuple):
 
 
 def play(name: str, function: Function, d: int, seed: int, budget: int, seconds: float = np.inf) -> Run:
-    """Let a method use up a budget of evaluations, and at most so many seconds on the clock."""
+    """Run a method for a budget of evaluations, and at most so many seconds of wall time."""
     rng = np.random.default_rng([zlib.crc32(f"{function.name} {d}".encode()), seed])
-    function(np.zeros(d))  # the highest value is looked for once
+    function(np.zeros(d))  # finds the highest value once, outside of the timing
     objective, started = Objective(function, d, budget, seconds), time.process_time()
     with suppress(Spent):
         METHODS[name](objective, rng)

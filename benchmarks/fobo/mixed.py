@@ -2,10 +2,10 @@
 
     python -m benchmarks.fobo.mixed [--full] [--core K]
 
-A rippled bowl over d floats, whose depth and level depend on three categories of four choices each; an integer adds a
-parabola. The minimum is 0. Gradients are told of the floats. Contenders: fobo with gradients; without them, at the same
-number of evaluations, Sonde's gp, Optuna's TPE and random draws. With more than 40 parameters fobo has no model of
-everything.
+A multimodal function of d floats, a quadratic plus cosines, whose scale and level depend on three categories of four
+choices each; an integer adds a parabola. The minimum is 0. The floats have gradients. Contenders: fobo with gradients;
+without them, at the same number of evaluations, Sonde's gp, Optuna's TPE and random search. With more than 40
+parameters fobo has no global model.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,19 +37,19 @@ def space_of(d: int) -> Any:
 
 
 def objective(d: int) -> Callable[[Mapping[str, Any]], Any]:
-    """Return a function of a configuration: its value and the gradients of its floats."""
+    """Return a function of a configuration: its value and its gradient in the floats."""
     import sonde
 
     rng = np.random.default_rng(d)
-    bottom, right, count = rng.uniform(-0.6, 0.6, d), rng.choice(CHOICES, 3), int(rng.integers(2, 9))
+    minimizer, right, count = rng.uniform(-0.6, 0.6, d), rng.choice(CHOICES, 3), int(rng.integers(2, 9))
 
     def evaluate(p: Mapping[str, Any]) -> Any:
-        u = np.array([p[f"x{i}"] for i in range(d)]) - bottom
+        u = np.array([p[f"x{i}"] for i in range(d)]) - minimizer
         wrong = sum(p[kind] != choice for kind, choice in zip(KINDS, right, strict=True))
-        depth = 1 + 0.3 * wrong
-        value = depth * np.mean(4 * u**2 + 0.3 * (1 - np.cos(4 * np.pi * u))) + 0.3 * wrong
-        gradients = depth * (8 * u + 1.2 * np.pi * np.sin(4 * np.pi * u)) / d
-        gradient = {f"x{i}": float(slope) for i, slope in enumerate(gradients)}
+        factor = 1 + 0.3 * wrong
+        value = factor * np.mean(4 * u**2 + 0.3 * (1 - np.cos(4 * np.pi * u))) + 0.3 * wrong
+        gradients = factor * (8 * u + 1.2 * np.pi * np.sin(4 * np.pi * u)) / d
+        gradient = {f"x{i}": float(each) for i, each in enumerate(gradients)}
         return sonde.Evaluation(float(value + 0.02 * (p["count"] - count) ** 2), gradient=gradient)
 
     return evaluate

@@ -1,4 +1,4 @@
-"""A function with a budget, and what a method saw of it."""
+"""A function with a budget of evaluations, and the values that a method has evaluated."""
 
 import time
 

@@ -51,10 +51,10 @@ def error() -> tuple[Callable[[Mapping[str, Any]], Any], list[str]]:
         penalties = jnp.stack([p[name] for name in names])
         total = 0.0
         for k in range(FOLDS):
-            seen, kept = fold != k, fold == k
-            gram = x[seen].T @ x[seen] + jnp.diag(penalties)
-            weights = jnp.linalg.solve(gram, x[seen].T @ y[seen])
-            total += jnp.sum((x[kept] @ weights - y[kept]) ** 2)
+            train, test = fold != k, fold == k
+            gram = x[train].T @ x[train] + jnp.diag(penalties)
+            weights = jnp.linalg.solve(gram, x[train].T @ y[train])
+            total += jnp.sum((x[test] @ weights - y[test]) ** 2)
         return total / len(y)
 
     return sonde.autograd(validated), names

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 import sonde
 from sonde.errors import OddHistory, OptionError
 from sonde.sampling import Key
+from sonde.strategies.bayesian.gp import feasibility
 from sonde.strategies.first_order import fobo
 from sonde.strategies.first_order.fobo import FIRST, FOBO
 from sonde.strategies.first_order.local_search import LocalSearch
-from sonde.strategies.first_order.schedule import Going, followed
+from sonde.strategies.first_order.schedule import ActiveSearch, active_searches
 from sonde.strategies.initial_design import first_count
 from sonde.surrogates.gradient.fitting import GradientFit
 from sonde.surrogates.gradient.global_trend import fit_global_trends
@@ -43,7 +44,7 @@ def cube(d: int, half: float) -> sonde.Space:
 
 
 def smooth(x: Array) -> tuple[float, Array]:
-    """A bowl of several curvatures that is no quadratic."""
+    """A convex function of several curvatures that is no quadratic."""
     weights, z = np.arange(1, len(x) + 1), x - 0.7
     return float(np.sum(weights * z**2 + 0.1 * z**4)), 2 * weights * z + 0.4 * z**3
 
@@ -56,7 +57,7 @@ def ackley(x: Array) -> tuple[float, Array]:
     return 20 + math.e - near - wave, gradients / len(u)
 
 
-def unit_bowl(x: Array) -> tuple[float, Array]:
+def unit_quadratic(x: Array) -> tuple[float, Array]:
     return float(np.sum((x - 0.3) ** 2)), 2 * (x - 0.3)
 
 
@@ -68,14 +69,14 @@ def none(_: int, gradient: Array) -> Any:
     return None
 
 
-def turned(_: int, gradient: Array) -> Any:
+def negated(_: int, gradient: Array) -> Any:
     return -gradient
 
 
 def run(
     space: sonde.Space, function: Function, count: int, change: Change = told, *, batch: int = 1, **options: Any
 ) -> sonde.Study:
-    """Ask and tell, as often as that; the gradients that are told are changed."""
+    """Ask and tell a number of times; ``change`` replaces the gradients."""
     study = sonde.Study(space, **({"strategy": "fobo", "seed": 0} | options))
     for _ in range(count):
         for trial in study.ask(batch):
@@ -97,7 +98,7 @@ def given_results(
 
 
 def entries_of(space: sonde.Space, function: Function, count: int, change: Change = told) -> list[dict[str, Any]]:
-    """Results at an even spread."""
+    """Entries at evenly spread points."""
     entries = []
     for i, params in enumerate(spread(space, count)):
         value, gradient = function(np.array(list(params.values()), dtype=float))
@@ -106,7 +107,7 @@ def entries_of(space: sonde.Space, function: Function, count: int, change: Chang
     return entries
 
 
-def asked(study: sonde.Study, count: int) -> list[dict[str, Any]]:
+def ask(study: sonde.Study, count: int) -> list[dict[str, Any]]:
     return [dict(trial) for trial in study.ask(count)]
 
 
@@ -130,7 +131,7 @@ def smooth_run(seed: int, direction: str = "minimize") -> sonde.Study:
     return run(cube(4, 2.0), signed, 30 if direction == "minimize" else 12, seed=seed, direction=direction)
 
 
-def test_it_reaches_the_bottom_of_a_smooth_function_to_the_last_digits() -> None:
+def test_it_reaches_the_minimum_of_a_smooth_function_to_the_last_digits() -> None:
     assert smooth_run(0).best_value < 1e-8
 
 
@@ -145,10 +146,10 @@ def test_maximising_is_minimising_the_negative() -> None:
 
 
 def test_the_same_seed_gives_the_same_suggestions_and_another_one_others() -> None:
-    entries = entries_of(PLANE, unit_bowl, 9)
-    one, same = (asked(given_results(PLANE, entries), 4) for _ in range(2))
+    entries = entries_of(PLANE, unit_quadratic, 9)
+    one, same = (ask(given_results(PLANE, entries), 4) for _ in range(2))
     assert one == same
-    other = asked(given_results(PLANE, entries, seed=1), 4)
+    other = ask(given_results(PLANE, entries, seed=1), 4)
     assert one != other
 
 
@@ -177,7 +178,7 @@ def test_every_kernel_and_trend_finds_the_minimum() -> None:
         FOBO(trend="bowl"),
         FOBO(trend="quadratic"),
     ):
-        assert run(PLANE, unit_bowl, 9, strategy=strategy).best_value < 1e-3
+        assert run(PLANE, unit_quadratic, 9, strategy=strategy).best_value < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -199,51 +200,51 @@ def test_options_are_checked(options: dict[str, Any], said: str) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_without_gradients_it_is_the_gaussian_process(count: int) -> None:
-    entries = entries_of(PLANE, unit_bowl, 12, none)
+    entries = entries_of(PLANE, unit_quadratic, 12, none)
     ours, others = (given_results(PLANE, entries, strategy) for strategy in ("fobo", "gp"))
     for _ in range(2):
-        points = asked(ours, count)
-        assert points == asked(others, count)
+        points = ask(ours, count)
+        assert points == ask(others, count)
         for study in (ours, others):
             for trial in [trial for trial in study.trials if trial.value is None]:
-                study.tell(trial, unit_bowl(np.array(list(trial.values())))[0])
-    assert "knows no gradient that it can use, and so does as gp" in ours.explain()
+                study.tell(trial, unit_quadratic(np.array(list(trial.values())))[0])
+    assert "has no gradient that it can use, and so works as gp" in ours.explain()
     assert max(FIRST, first_count(PLANE)) <= 12
 
 
 @pytest.mark.parametrize("nothing", [np.nan, np.inf, -np.inf])
 def test_gradients_that_are_no_numbers_are_none(nothing: float) -> None:
-    missing = entries_of(PLANE, unit_bowl, 9, none)
-    empty = entries_of(PLANE, unit_bowl, 9, lambda _, gradient: np.full(2, nothing))
-    assert asked(given_results(PLANE, empty), 1) == asked(given_results(PLANE, missing, "gp"), 1)
+    missing = entries_of(PLANE, unit_quadratic, 9, none)
+    empty = entries_of(PLANE, unit_quadratic, 9, lambda _, gradient: np.full(2, nothing))
+    assert ask(given_results(PLANE, empty), 1) == ask(given_results(PLANE, missing, "gp"), 1)
 
 
 def test_gradients_of_some_trials_and_of_some_parameters_help() -> None:
     def some(i: int, gradient: Array) -> Any:
         return [gradient, None, {"x": gradient[0]}, [np.nan, gradient[1]], [gradient[0], np.inf]][i % 5]
 
-    study = run(PLANE, unit_bowl, 14, some)
+    study = run(PLANE, unit_quadratic, 14, some)
     assert study.best_value < 1e-5
-    assert "8 trials" in study.explain() or "gradients of" in study.explain()
+    assert "models 14 values and 14 partial derivatives of 11 trials by a Gaussian process" in study.explain()
     assert_sound(study)
 
 
 def test_one_gradient_is_enough_to_differ_from_the_gaussian_process() -> None:
-    one = entries_of(PLANE, unit_bowl, 12, lambda i, gradient: gradient if i == 3 else None)
-    assert asked(given_results(PLANE, one), 2) != asked(given_results(PLANE, one, "gp"), 2)
+    one = entries_of(PLANE, unit_quadratic, 12, lambda i, gradient: gradient if i == 3 else None)
+    assert ask(given_results(PLANE, one), 2) != ask(given_results(PLANE, one, "gp"), 2)
 
 
 # wrong gradients
 
 
 WRONG: dict[str, Change] = {
-    "turned around": turned,
+    "wrong sign": negated,
     "other units": lambda _, gradient: 100 * gradient,
 }
 
 
 def test_gradients_that_follow_no_rule_do_not_stop_it() -> None:
-    """They are noise to it, as long as no neighbours are near enough to tell."""
+    """They are noise to the model, as long as no neighbours are near enough to check them."""
 
     def garbage(i: int, gradient: Array) -> Array:
         return np.linalg.norm(gradient) * np.random.default_rng(i).normal(size=len(gradient))
@@ -267,23 +268,23 @@ def test_false_gradients_are_named_and_the_search_goes_on_without_them(kind: str
 
 
 @pytest.mark.parametrize(("factor", "said"), [(-1.0, "about -1 times"), (100.0, "about 0.01 times")])
-def test_a_common_factor_is_said_and_the_suggestions_are_those_of_the_gaussian_process(
+def test_a_common_factor_is_reported_and_the_suggestions_are_those_of_the_gaussian_process(
     factor: float, said: str
 ) -> None:
     rng = np.random.default_rng(0)
-    places = np.clip(np.repeat(rng.random((5, 2)), 5, axis=0) + 0.02 * rng.normal(size=(25, 2)), 0, 1)
+    points = np.clip(np.repeat(rng.random((5, 2)), 5, axis=0) + 0.02 * rng.normal(size=(25, 2)), 0, 1)
     entries = []
-    for place in places:
+    for place in points:
         value, gradient = smooth(4 * place - 2)
         entries.append({"params": {"x": place[0], "y": place[1]}, "value": value, "gradient": 4 * factor * gradient})
     study = given_results(PLANE, entries)
     with pytest.warns(OddHistory, match=said) as caught:
-        points = asked(study, 2)
+        points = ask(study, 2)
     assert len({str(each.message) for each in caught}) == 1
-    assert points == asked(given_results(PLANE, entries, "gp"), 2)
+    assert points == ask(given_results(PLANE, entries, "gp"), 2)
 
 
-def test_a_few_that_are_turned_around_do_not_stop_it() -> None:
+def test_a_few_gradients_of_wrong_sign_do_not_stop_it() -> None:
     def tenth(i: int, gradient: Array) -> Any:
         return -gradient if i % 10 == 7 else gradient
 
@@ -292,17 +293,17 @@ def test_a_few_that_are_turned_around_do_not_stop_it() -> None:
         assert run(cube(2, 2.0), smooth, 22, tenth).best_value < 1e-5
 
 
-def test_noisy_gradients_are_tolerated_without_a_word() -> None:
+def test_noisy_gradients_raise_no_warning() -> None:
     def noisy(i: int, gradient: Array) -> Any:
         return gradient * (1 + 0.3 * np.random.default_rng(i).normal(size=len(gradient)))
 
     assert run(cube(2, 2.0), smooth, 16, noisy).best_value < 1e-2
 
 
-def test_right_gradients_among_ripples_are_not_called_false() -> None:
+def test_right_gradients_of_a_multimodal_function_raise_no_warning() -> None:
     """Warnings are errors here."""
     for seed in (0, 1):
-        assert "models 40 values and 160 gradients" in run(cube(4, 5.0), ackley, 40, seed=seed).explain()
+        assert "models 40 values and 160 partial derivatives" in run(cube(4, 5.0), ackley, 40, seed=seed).explain()
 
 
 # odd input
@@ -313,8 +314,8 @@ def test_the_size_of_gradients_beside_ordinary_values(size: float) -> None:
     def odd(i: int, gradient: Array) -> Any:
         return size * np.sign(gradient) if i % 2 else gradient
 
-    study = given_results(PLANE, entries_of(PLANE, unit_bowl, 9, odd))
-    asked(study, 3)
+    study = given_results(PLANE, entries_of(PLANE, unit_quadratic, 9, odd))
+    ask(study, 3)
     assert_sound(study)
 
 
@@ -322,7 +323,7 @@ def test_the_size_of_gradients_beside_ordinary_values(size: float) -> None:
 @pytest.mark.filterwarnings("ignore::sonde.errors.OddHistory")
 def test_units_of_values_and_gradients_do_not_matter(scale: float) -> None:
     def scaled(x: Array) -> tuple[float, Array]:
-        value, gradient = unit_bowl(x)
+        value, gradient = unit_quadratic(x)
         return scale * value, scale * gradient
 
     study = run(PLANE, scaled, 9)
@@ -335,7 +336,7 @@ def test_constant_values(gradient: float) -> None:
     entries = entries_of(PLANE, lambda x: (1.0, np.full(2, gradient)), 9)
     study = given_results(PLANE, entries)
     with pytest.warns(OddHistory, match="all values so far are 1"):
-        asked(study, 4)
+        ask(study, 4)
     assert_sound(study)
 
 
@@ -343,14 +344,14 @@ def test_one_point_repeated() -> None:
     entry = {"params": {"x": 0.5, "y": 0.5}, "value": 1.0, "gradient": [1.0, -1.0]}
     study = given_results(PLANE, [entry, *[{**entry, "value": 2.0}] * 6])
     with pytest.warns(OddHistory, match="of one configuration"):
-        assert len({tuple(params.values()) for params in asked(study, 4)}) == 4
+        assert len({tuple(params.values()) for params in ask(study, 4)}) == 4
 
 
 def test_failures_are_avoided() -> None:
     study = sonde.Study(PLANE, strategy="fobo", seed=0)
     for _ in range(14):
         trial = study.ask()
-        value, gradient = unit_bowl(np.array(list(trial.values())))
+        value, gradient = unit_quadratic(np.array(list(trial.values())))
         if trial["x"] > 0.4:
             study.tell(trial, failed="broke")
         else:
@@ -362,7 +363,7 @@ def test_failures_are_avoided() -> None:
 def test_everything_failed() -> None:
     study = given_results(PLANE, [{"params": params, "failed": "broke"} for params in spread(PLANE, 12)])
     with pytest.warns(OddHistory, match="all trials so far failed"):
-        asked(study, 3)
+        ask(study, 3)
     assert_sound(study)
 
 
@@ -370,7 +371,7 @@ def test_measured_constraints_are_met() -> None:
     study = sonde.Study(PLANE, strategy="fobo", seed=0)
     for _ in range(14):
         trial = study.ask()
-        value, gradient = unit_bowl(np.array(list(trial.values())))
+        value, gradient = unit_quadratic(np.array(list(trial.values())))
         study.tell(trial, value, gradient=gradient, constraints={"sum": 1 - trial["x"] - trial["y"]})
     assert study.best_value == pytest.approx(0.08, abs=0.004)  # at (0.5, 0.5)
 
@@ -380,14 +381,14 @@ def test_nothing_is_feasible_so_far() -> None:
     study = sonde.Study(PLANE, strategy="fobo", seed=0)
     for _ in range(12):
         trial = study.ask()
-        value, gradient = unit_bowl(np.array(list(trial.values())))
+        value, gradient = unit_quadratic(np.array(list(trial.values())))
         study.tell(trial, value, gradient=gradient, constraints={"never": 1.0 + trial["x"]})
     assert_sound(study)
 
 
 def test_known_constraints_are_met() -> None:
     space = PLANE.where("x + y >= 0.9")
-    study = run(space, unit_bowl, 10)
+    study = run(space, unit_quadratic, 10)
     assert all(trial["x"] + trial["y"] >= 0.9 for trial in study.trials)
     assert study.best_value == pytest.approx(0.045, abs=0.01)  # at (0.45, 0.45)
     batch = study.ask(6)
@@ -409,7 +410,7 @@ def test_any_mix_of_results_leaves_suggestions_finite_and_distinct(seed: int) ->
     study = given_results(PLANE, entries)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OddHistory)
-        asked(study, 3)
+        ask(study, 3)
     assert_sound(study)
 
 
@@ -448,7 +449,7 @@ def test_a_lattice_with_gradients_is_used_up() -> None:
 
 
 def test_one_parameter() -> None:
-    assert run(sonde.Space(x=sonde.Float(0, 1)), unit_bowl, 8).best_value < 1e-8
+    assert run(sonde.Space(x=sonde.Float(0, 1)), unit_quadratic, 8).best_value < 1e-8
 
 
 def test_a_parameter_with_a_single_value() -> None:
@@ -462,7 +463,7 @@ def test_a_minimum_in_a_corner() -> None:
     assert study.best_params == {"x0": -1.0, "x1": -1.0, "x2": -1.0}
 
 
-def test_a_wide_space() -> None:
+def test_a_high_dimensional_space() -> None:
     study = run(cube(60, 2.0), smooth, 12)
     first = min(trial.value for trial in study.trials[:FIRST])
     assert study.best_value < 0.01 * first
@@ -470,16 +471,16 @@ def test_a_wide_space() -> None:
     assert_sound(study)
 
 
-def test_a_wide_lattice_has_nothing_to_slide_along() -> None:
+def test_a_high_dimensional_lattice_is_left_to_the_gaussian_process() -> None:
     space = sonde.Space({f"n{i}": sonde.Int(0, 9) for i in range(45)})
     entries = entries_of(space, lambda x: (float(np.sum((x - 4) ** 2)), 2 * (x - 4)), 9)
     study, other = (given_results(space, entries, strategy) for strategy in ("fobo", "gp"))
-    assert "so does as gp" in study.explain()
-    assert asked(study, 2) == asked(other, 2)
+    assert "so works as gp" in study.explain()
+    assert ask(study, 2) == ask(other, 2)
 
 
-def test_a_wide_space_that_is_mixed() -> None:
-    """Slopes of the floats count although a category and an integer have none, and those two are found as well."""
+def test_a_high_dimensional_mixed_space() -> None:
+    """Gradients of the floats are used although a category and an integer have none; those two are found as well."""
     space = sonde.Space(
         cube(60, 2.0).parameters | {"kind": sonde.Categorical(["a", "b", "c"]), "count": sonde.Int(0, 3)}
     )
@@ -496,25 +497,25 @@ def test_a_wide_space_that_is_mixed() -> None:
     first = min(trial.value for trial in study.trials[:FIRST])
     assert study.best_value < 0.02 * first
     assert (study.best_params["kind"], study.best_params["count"]) == ("b", 2)
-    assert "every other trial changes one that is not continuous" in study.explain()
+    assert "every other trial changes a parameter that is not continuous" in study.explain()
     study.ask(5)
     assert_sound(study)
 
 
-# batches and what is under way
+# batches and pending points
 
 
 @pytest.mark.parametrize("count", [8, 100])
 def test_a_batch_is_distinct(count: int) -> None:
-    study = given_results(PLANE, entries_of(PLANE, unit_bowl, 9))
-    points = np.array([list(params.values()) for params in asked(study, count)])
+    study = given_results(PLANE, entries_of(PLANE, unit_quadratic, 9))
+    points = np.array([list(params.values()) for params in ask(study, count)])
     assert len(points) == count
     gaps = np.abs(points[:, None] - points[None]).max(axis=2)[np.triu_indices(count, 1)]
     assert gaps.min() > 1e-9
     assert_sound(study)
 
 
-def test_all_starts_of_a_batch_come_from_one_bowl(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_starts_of_a_batch_come_from_one_global_trend(monkeypatch: pytest.MonkeyPatch) -> None:
     space, fits = cube(60, 2.0), []
     study = given_results(space, entries_of(space, smooth, 9))
 
@@ -523,38 +524,54 @@ def test_all_starts_of_a_batch_come_from_one_bowl(monkeypatch: pytest.MonkeyPatc
         return fits[-1]
 
     monkeypatch.setattr(fobo, "fit_global_trends", counted)
-    points = np.array([list(params.values()) for params in asked(study, 16)])
+    points = np.array([list(params.values()) for params in ask(study, 16)])
     assert len(fits) == 1
     assert len(np.unique(points, axis=0)) == 16
 
 
+@pytest.mark.parametrize("d", [2, 50])
+def test_the_failure_classifier_is_fitted_once_for_a_batch(d: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    space, fits = cube(d, 2.0), []
+    failed = [{"params": params, "failed": "broke"} for params in spread(space, 3, seed=8)]
+    study = given_results(space, entries_of(space, ackley, 9) + failed)
+
+    def counted(*data: Any) -> Any:
+        fits.append(feasibility(*data))
+        return fits[-1]
+
+    monkeypatch.setattr(fobo, "feasibility", counted)
+    asked = study.ask(8)
+    assert len(asked) == 8
+    assert len(fits) == 1
+
+
 def test_batches_find_the_minimum() -> None:
-    assert run(PLANE, unit_bowl, 5, batch=4).best_value < 1e-4
+    assert run(PLANE, unit_quadratic, 5, batch=4).best_value < 1e-4
 
 
-def test_points_under_way_are_avoided() -> None:
+def test_pending_points_are_avoided() -> None:
     study = given_results(cube(2, 5.0), entries_of(cube(2, 5.0), ackley, 9))
-    points = np.array([list(asked(study, 1)[0].values()) for _ in range(6)])
+    points = np.array([list(ask(study, 1)[0].values()) for _ in range(6)])
     gaps = np.abs(points[:, None] - points[None]).max(axis=2)[np.triu_indices(6, 1)]
     assert gaps.min() > 1e-3
     assert_sound(study)
 
 
-# the same anywhere
+# reproducibility
 
 
 def test_a_study_that_is_opened_again_for_every_trial_suggests_the_same(tmp_path: Any) -> None:
-    whole = run(PLANE, unit_bowl, 11, seed=3)
+    whole = run(PLANE, unit_quadratic, 11, seed=3)
     for expected in whole.trials:
         with sonde.Study(PLANE, strategy="fobo", seed=3, storage=tmp_path / "runs.db", name="study") as study:
             trial = study.ask()
             assert dict(trial) == expected.params
-            value, gradient = unit_bowl(np.array(list(trial.values())))
+            value, gradient = unit_quadratic(np.array(list(trial.values())))
             study.tell(trial, value, gradient=gradient)
 
 
 def test_suggesting_leaves_the_history_and_the_strategy_as_they_were() -> None:
-    study, strategy = given_results(PLANE, entries_of(PLANE, unit_bowl, 9)), FOBO()
+    study, strategy = given_results(PLANE, entries_of(PLANE, unit_quadratic, 9)), FOBO()
     first = strategy.suggest(PLANE, study.history, 3, Key(0, 9))
     other = given_results(PLANE, entries_of(PLANE, smooth, 11)).history
     strategy.suggest(PLANE, other, 1, Key(0, 11))  # another study in between
@@ -562,24 +579,24 @@ def test_suggesting_leaves_the_history_and_the_strategy_as_they_were() -> None:
     assert len(study.history) == 9
 
 
-# More gradients than fit into a matrix
+# more gradients than fit into a matrix
 
 
 def waves(x: Array) -> tuple[float, Array]:
     return float(np.sum(np.sin(2 * x) + 0.3 * x**2)), 2 * np.cos(2 * x) + 0.6 * x
 
 
-def test_all_slopes_count_where_a_matrix_of_them_would_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mean is that of the whole matrix; some of the gradients alone foretell worse."""
+def test_all_gradients_count_where_their_matrix_would_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mean is that of the whole matrix; a subset of the gradients predicts worse."""
     space = cube(4, 2.0)
-    entries, places = entries_of(space, waves, 60), spread(space, 40, seed=9)
-    truth = np.array([waves(np.array(list(each.values())))[0] for each in places])
+    entries, points = entries_of(space, waves, 60), spread(space, 40, seed=9)
+    truth = np.array([waves(np.array(list(each.values())))[0] for each in points])
     study = given_results(space, entries)
-    whole = study.predict(places)
+    whole = study.predict(points)
     monkeypatch.setattr(fobo, "ROWS", 80)  # of 300
-    many = given_results(space, entries).predict(places)
-    monkeypatch.setattr(GradientFit, "posterior_of_many", lambda fit, seen, rows, few: fit.posterior(few))
-    few = given_results(space, entries).predict(places)
+    many = given_results(space, entries).predict(points)
+    monkeypatch.setattr(GradientFit, "posterior_of_many", lambda fit, observations, rows, few: fit.posterior(few))
+    few = given_results(space, entries).predict(points)
     errors = [np.sqrt(np.mean((each.mean - truth) ** 2)) for each in (whole, many, few)]
     # Their hyperparameters come from other rows, and differ from processor to processor.
     np.testing.assert_allclose(many.mean, whole.mean, atol=0.03 * truth.std())
@@ -596,54 +613,54 @@ def test_it_goes_on_beyond_what_fits_into_a_matrix(monkeypatch: pytest.MonkeyPat
     diagnosis = study.diagnose()
     assert len(diagnosis.numbers) == 20  # half of the rows are values
     assert diagnosis.correlation > 0.5
-    assert len(asked(study, 5)) == 5
+    assert len(ask(study, 5)) == 5
     again = given_results(study.space, [{"params": t.params, "value": t.value} for t in study.trials[:30]])
     assert_sound(again)
 
 
-# Starts and basins
+# starts and basins
 
 
-def test_a_descent_learns_from_results_of_its_own_basin() -> None:
-    """Results that are nearer to the bottom of another are not what its next step is made of."""
-    study = given_results(PLANE, entries_of(PLANE, unit_bowl, 12))
+def test_a_local_model_uses_observations_of_its_own_basin() -> None:
+    """Observations nearer to another local minimum are left out."""
+    study = given_results(PLANE, entries_of(PLANE, unit_quadratic, 12))
     history, strategy = study.history, FOBO()
     units = history.completed.units
     centre, other = units[0], np.array([0.9, 0.9])
-    alone = Going(2.0, centre, 0, False, np.empty((0, 2)))
-    seen, own = strategy._near(PLANE, history, alone)
-    assert len(seen.values) == 12
-    beside, own_too = strategy._near(PLANE, history, alone._replace(others=other[None]))
+    alone = ActiveSearch(2.0, centre, 0, False, np.empty((0, 2)))
+    observations, own = strategy._local_observations(PLANE, history, alone)
+    assert len(observations.values) == 12
+    beside, own_too = strategy._local_observations(PLANE, history, alone._replace(other_minima=other[None]))
     nearer = np.linalg.norm(units - centre, axis=1) <= np.linalg.norm(units - other, axis=1)
     assert 1 < nearer.sum() < 12
     np.testing.assert_array_equal(np.sort(beside.values), np.sort(history.values[:12][nearer]))
-    assert seen.values[own] == beside.values[own_too] == history.values[0]
+    assert observations.values[own] == beside.values[own_too] == history.values[0]
 
 
-def test_a_start_in_the_upper_half_waits_for_another_once_a_bottom_is_known() -> None:
+def test_a_start_worse_than_the_median_waits_for_another_once_a_minimum_is_known() -> None:
     values = np.array([0.0, 5.0, 6.0, 1.0, 2.0, 3.0, np.inf])
-    bottom, bad, worse, good = (LocalSearch(0, over=True), LocalSearch(1), LocalSearch(2), LocalSearch(3))
-    assert followed([bad], values) == [bad]  # nothing is known yet
-    assert followed([bottom, bad], values) == []
-    assert followed([bottom, good], values) == [good]
-    assert followed([bottom, bad, worse], values) == [bad, worse]
-    bad.moved = True
-    assert followed([bottom, bad], values) == [bad]
+    minimum, bad, worse, good = (LocalSearch(0, finished=True), LocalSearch(1), LocalSearch(2), LocalSearch(3))
+    assert active_searches([bad], values) == [bad]  # nothing is known yet
+    assert active_searches([minimum, bad], values) == []
+    assert active_searches([minimum, good], values) == [good]
+    assert active_searches([minimum, bad, worse], values) == [bad, worse]
+    bad.stepped = True
+    assert active_searches([minimum, bad], values) == [bad]
 
 
-def test_only_the_best_of_all_works_on_its_last_digits() -> None:
+def test_of_the_converged_searches_only_that_of_the_incumbent_continues() -> None:
     values = np.array([0.0, 1.0])
-    best, other = LocalSearch(0, resting=True), LocalSearch(1, resting=True)
-    assert followed([best, other], values) == [best]
-    assert followed([], np.array([np.inf])) == []
+    best, other = LocalSearch(0, converged=True), LocalSearch(1, converged=True)
+    assert active_searches([best, other], values) == [best]
+    assert active_searches([], np.array([np.inf])) == []
 
 
 # Hessians
 
 
-def test_hessians_call_for_a_kernel_that_has_them() -> None:
+def test_hessians_need_a_kernel_that_is_twice_differentiable() -> None:
     def with_hessians(count: int) -> sonde.Study:
-        entries = entries_of(PLANE, unit_bowl, 7)
+        entries = entries_of(PLANE, unit_quadratic, 7)
         for i in range(count):
             entries[i]["hessian"] = {"x": {"x": 2.0, "y": 0.0}, "y": {"y": 2.0}}
         return given_results(PLANE, entries, FOBO(trend="none"))
@@ -651,14 +668,14 @@ def test_hessians_call_for_a_kernel_that_has_them() -> None:
     profiles = {}
     for count in (0, 3):
         study = with_hessians(count)
-        belief = study._strategy.fit_surrogate(PLANE, study.history, Key(0, 7))
-        profiles[count] = belief.posteriors[0].covariance.profile
-        asked(study, 2)
+        surrogate = study._strategy.fit_surrogate(PLANE, study.history, Key(0, 7))
+        profiles[count] = surrogate.posteriors[0].covariance.profile
+        ask(study, 2)
         assert_sound(study)
     assert profiles == {0: "matern52", 3: "matern72"}
 
 
-def test_hessians_help_to_find_the_bottom() -> None:
+def test_hessians_help_to_find_the_minimum() -> None:
     study = sonde.Study(cube(3, 2.0), strategy="fobo", seed=0)
     for _ in range(10):
         trial = study.ask()
@@ -673,7 +690,7 @@ def test_hessians_help_to_find_the_bottom() -> None:
 
 
 def test_predictions_and_their_diagnosis() -> None:
-    study = given_results(PLANE, entries_of(PLANE, unit_bowl, 12))
+    study = given_results(PLANE, entries_of(PLANE, unit_quadratic, 12))
     one = study.predict({"x": 0.3, "y": 0.3})
     assert one.mean == pytest.approx(0.0, abs=0.01)
     assert 0 <= one.std < 0.05
@@ -691,10 +708,10 @@ def test_gradients_sharpen_predictions() -> None:
             [6 * np.cos(6 * x[0]) * np.cos(5 * x[1]), -5 * np.sin(6 * x[0]) * np.sin(5 * x[1])]
         )
 
-    places = spread(PLANE, 30, seed=9)
-    truth = np.array([wavy(np.array(list(each.values())))[0] for each in places])
+    points = spread(PLANE, 30, seed=9)
+    truth = np.array([wavy(np.array(list(each.values())))[0] for each in points])
     errors = [
-        np.abs(given_results(PLANE, entries_of(PLANE, wavy, 12, change)).predict(places).mean - truth).mean()
+        np.abs(given_results(PLANE, entries_of(PLANE, wavy, 12, change)).predict(points).mean - truth).mean()
         for change in (told, none)
     ]
     assert errors[0] < 0.5 * errors[1]
@@ -702,7 +719,7 @@ def test_gradients_sharpen_predictions() -> None:
 
 def test_predictions_of_what_is_maximised_are_in_its_units() -> None:
     def hill(x: Array) -> tuple[float, Array]:
-        value, gradient = unit_bowl(x)
+        value, gradient = unit_quadratic(x)
         return 100 - value, -gradient
 
     study = given_results(PLANE, entries_of(PLANE, hill, 9), direction="maximize")
@@ -712,18 +729,22 @@ def test_predictions_of_what_is_maximised_are_in_its_units() -> None:
 def test_it_explains_itself() -> None:
     study = sonde.Study(PLANE, strategy="fobo", seed=0)
     assert f"spreads the first {FIRST} configurations evenly" in study.explain()
-    study.add_trials(entries_of(PLANE, unit_bowl, 6, lambda i, gradient: gradient if i % 2 else {"x": gradient[0]}))
-    assert "models 6 values and 9 gradients of 6 trials by a Gaussian process" in study.explain()
-    assert "with a bowl trend" in given_results(PLANE, entries_of(PLANE, unit_bowl, 6), FOBO(trend="bowl")).explain()
-    assert "without a trend" in given_results(PLANE, entries_of(PLANE, unit_bowl, 6), FOBO(trend="none")).explain()
+    study.add_trials(
+        entries_of(PLANE, unit_quadratic, 6, lambda i, gradient: gradient if i % 2 else {"x": gradient[0]})
+    )
+    assert "models 6 values and 9 partial derivatives of 6 trials by a Gaussian process" in study.explain()
+    assert (
+        "with a bowl trend" in given_results(PLANE, entries_of(PLANE, unit_quadratic, 6), FOBO(trend="bowl")).explain()
+    )
+    assert "without a trend" in given_results(PLANE, entries_of(PLANE, unit_quadratic, 6), FOBO(trend="none")).explain()
 
 
 def test_auto_takes_it_when_gradients_were_told() -> None:
-    entries = entries_of(PLANE, unit_bowl, 9)
+    entries = entries_of(PLANE, unit_quadratic, 9)
     study = given_results(PLANE, entries, "auto")
     assert study.explain().startswith("auto: fobo, because gradients were told: models 9 values")
-    assert asked(study, 2) == asked(given_results(PLANE, entries), 2)
-    without = given_results(PLANE, entries_of(PLANE, unit_bowl, 9, none), "auto")
+    assert ask(study, 2) == ask(given_results(PLANE, entries), 2)
+    without = given_results(PLANE, entries_of(PLANE, unit_quadratic, 9, none), "auto")
     assert without.explain().startswith("auto: gp, because")
-    nothing = given_results(PLANE, entries_of(PLANE, unit_bowl, 9, lambda i, g: np.full(2, np.nan)), "auto")
+    nothing = given_results(PLANE, entries_of(PLANE, unit_quadratic, 9, lambda i, g: np.full(2, np.nan)), "auto")
     assert nothing.explain().startswith("auto: gp, because")

@@ -11,108 +11,108 @@ from tests.space.spaces import examples
 
 from sonde.strategies.first_order.local_search import (
     BASIN,
+    COARSE,
     FINE,
-    KNOWN,
     LEADING,
     NARROWEST,
-    PROMISE,
+    SAME_MINIMUM,
     STALLED,
     START,
     WIDEST,
+    Evaluated,
     LocalSearch,
-    Results,
-    follow,
+    replay,
 )
 
 Array = NDArray[np.float64]
 STEEP = 100.0
 
 
-def line(*steps: tuple[float, ...]) -> Results:
-    """Results on one axis: (unit, value), or (unit, value, slope); a slope is steep unless it is given."""
+def line(*steps: tuple[float, ...]) -> Evaluated:
+    """Trials on one axis: (unit, value), or (unit, value, gradient); a gradient is steep unless it is given."""
     whole = [(*step, -STEEP)[:3] for step in steps]
     units, values, gradients = np.array(whole, dtype=float).reshape(-1, 3).T
-    return all_asked(values, units[:, None], gradients[:, None])
+    return all_requested(values, units[:, None], gradients[:, None])
 
 
-def all_asked(values: Array, units: Array, gradients: Array) -> Results:
-    return Results(values, units, gradients, np.ones(len(values), dtype=bool), np.zeros(len(values), dtype=np.intp))
+def all_requested(values: Array, units: Array, gradients: Array) -> Evaluated:
+    return Evaluated(values, units, gradients, np.ones(len(values), dtype=bool), np.zeros(len(values), dtype=np.intp))
 
 
-def state(descent: LocalSearch) -> tuple[int, float, bool]:
-    return descent.best, descent.side, descent.over
+def state(search: LocalSearch) -> tuple[int, float, bool]:
+    return search.best, search.side, search.finished
 
 
-# one descent
+# one local search
 
 
-def test_nothing_leads_nowhere() -> None:
-    assert follow(line(), 4) == []
+def test_no_trials_make_no_local_search() -> None:
+    assert replay(line(), 4) == []
 
 
 @pytest.mark.parametrize("count", [1, 3, 4])
-def test_the_first_one_starts_from_the_best_of_the_first_results(count: int) -> None:
+def test_the_first_search_starts_from_the_best_of_the_initial_design(count: int) -> None:
     values = [3.0, 1.0, 0.0, 2.0][:count]
-    results = line(*((0.2 * i, value) for i, value in enumerate(values)))
-    assert [state(each) for each in follow(results, 4)] == [(int(np.argmin(values)), START, False)]
+    trials = line(*((0.2 * i, value) for i, value in enumerate(values)))
+    assert [state(each) for each in replay(trials, 4)] == [(int(np.argmin(values)), START, False)]
 
 
-def test_two_successes_double_the_region_up_to_the_widest() -> None:
+def test_two_successes_double_the_trust_region_up_to_the_widest() -> None:
     steps = [(0.5, 100.0), (0.55, 90.0), (0.6, 80.0), (0.65, 70.0), (0.7, 60.0), (0.75, 50.0), (0.8, 40.0)]
-    sides = [follow(line(*steps[: k + 1]), 1)[0].side for k in range(len(steps))]
+    sides = [replay(line(*steps[: k + 1]), 1)[0].side for k in range(len(steps))]
     assert sides == [START, START, 2 * START, 2 * START, 4 * START, 4 * START, WIDEST]
-    assert follow(line(*steps), 1)[0].best == 6
+    assert replay(line(*steps), 1)[0].best == 6
 
 
-def test_two_failures_halve_the_region_and_a_success_between_them_does_not() -> None:
+def test_two_failures_in_a_row_halve_the_trust_region() -> None:
     start = (0.5, 10.0)
     failed = line(start, (0.55, 11.0), (0.45, 12.0))
-    assert [state(each) for each in follow(failed, 1)] == [(0, START / 2, False)]
+    assert [state(each) for each in replay(failed, 1)] == [(0, START / 2, False)]
     mixed = line(start, (0.55, 11.0), (0.45, 5.0), (0.47, 6.0))
-    assert [state(each) for each in follow(mixed, 1)] == [(2, START, False)]
+    assert [state(each) for each in replay(mixed, 1)] == [(2, START, False)]
 
 
-def test_a_gain_too_small_to_be_a_success_moves_the_best_and_narrows_nothing() -> None:
+def test_a_small_gain_moves_the_best_point_and_is_no_failure() -> None:
     first = [(0.1, 100.0), (0.9, 100.0), (0.3, 100.0), (0.5, 0.0)]
-    results = line(*first, (0.51, -1e-3), (0.52, -2e-3))
-    (only,) = follow(results, 4)
+    trials = line(*first, (0.51, -1e-3), (0.52, -2e-3))
+    (only,) = replay(trials, 4)
     assert state(only) == (5, START, False)
-    assert only.stalled == 0  # the best of all has not stalled while it gains anything
-    assert follow(line(*first[:3], (0.5, 0.0), (0.95, -5.0), (0.51, -1e-3), (0.52, -2e-3)), 4)[0].stalled == 2
+    assert only.stalled == 0  # the search of the incumbent has not stalled while it gains anything
+    assert replay(line(*first[:3], (0.5, 0.0), (0.95, -5.0), (0.51, -1e-3), (0.52, -2e-3)), 4)[0].stalled == 2
     large = line(*first, (0.51, -1.0), (0.52, -2.0))
-    assert follow(large, 4)[0].side == 2 * START
+    assert replay(large, 4)[0].side == 2 * START
 
 
 @pytest.mark.parametrize(("lower", "patience"), [(1.0, LEADING), (-1.0, STALLED)])
-def test_it_is_over_after_so_many_without_success(lower: float, patience: int) -> None:
-    """The best of all is given more time than another, which is here the descent from elsewhere."""
+def test_a_search_finishes_after_many_trials_without_success(lower: float, patience: int) -> None:
+    """The search of the incumbent may have more of them than another one."""
     failures = [(0.8 + 1e-4 * (-1) ** i, 2.0 + i) for i in range(patience)]
-    before, after = (follow(line((0.1, lower), (0.8, 0.0), *failures[:k]), 1) for k in (patience - 1, patience))
-    assert [each.over for each in before] == [False, False]
-    assert [each.over for each in after] == [False, True]
+    before, after = (replay(line((0.1, lower), (0.8, 0.0), *failures[:k]), 1) for k in (patience - 1, patience))
+    assert [each.finished for each in before] == [False, False]
+    assert [each.finished for each in after] == [False, True]
     assert after[1].best == 1
-    assert after[1].moved
-    assert not after[0].moved
+    assert after[1].stepped
+    assert not after[0].stepped
 
 
-def test_it_is_over_where_its_region_is_too_narrow() -> None:
+def test_a_search_finishes_where_its_trust_region_is_too_narrow() -> None:
     steps, value, unit = [(0.5, 0.0)], 0.0, 0.5
     for _ in range(40):  # a success after each halving, so that it never stalls
         steps += [(unit + 1e-5, value + 1.0), (unit - 1e-5, value + 1.0)]
         value, unit = value - 1.0, unit + 1e-6
-        steps.append((unit, value, -1e9))  # so steep that more is promised
-    results = line(*steps)
-    ended = next(k for k in range(1, len(steps)) if follow(line(*steps[:k]), 1)[0].over)
-    assert follow(line(*steps[:ended]), 1)[0].side < NARROWEST
-    assert follow(line(*steps[: ended - 1]), 1)[0].side >= NARROWEST
-    assert follow(results, 1)[0].over
+        steps.append((unit, value, -1e9))  # so steep that more gain is predicted
+    trials = line(*steps)
+    finished_search = next(k for k in range(1, len(steps)) if replay(line(*steps[:k]), 1)[0].finished)
+    assert replay(line(*steps[:finished_search]), 1)[0].side < NARROWEST
+    assert replay(line(*steps[: finished_search - 1]), 1)[0].side >= NARROWEST
+    assert replay(trials, 1)[0].finished
 
 
-# what gradients promise
+# the gain that gradients predict
 
 
 @pytest.mark.parametrize(
-    ("unit", "slope", "promised"),
+    ("unit", "gradient", "predicted"),
     [
         (0.5, 2.0, 2.0 * 0.4),  # as far as the region goes
         (0.5, -2.0, 2.0 * 0.4),
@@ -125,211 +125,213 @@ def test_it_is_over_where_its_region_is_too_narrow() -> None:
         (0.5, np.nan, np.inf),
     ],
 )
-def test_slopes_promise_what_the_region_and_the_cube_have_room_for(unit: float, slope: float, promised: float) -> None:
-    assert line((unit, 0.0, slope)).promise(0, 0.4) == pytest.approx(promised)
+def test_the_predicted_gain_is_limited_by_the_region_and_the_cube(
+    unit: float, gradient: float, predicted: float
+) -> None:
+    assert line((unit, 0.0, gradient)).predicted_gain(0, 0.4) == pytest.approx(predicted)
 
 
-def test_a_promise_is_the_sum_of_those_slopes_that_are_known() -> None:
-    results = all_asked(np.zeros(1), np.array([[0.5, 0.0, 0.5]]), np.array([[1.0, 5.0, np.nan]]))
-    assert results.promise(0, 0.4) == pytest.approx(0.4)
+def test_the_predicted_gain_sums_the_known_partial_derivatives() -> None:
+    trials = all_requested(np.zeros(1), np.array([[0.5, 0.0, 0.5]]), np.array([[1.0, 5.0, np.nan]]))
+    assert trials.predicted_gain(0, 0.4) == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize(("unit", "slope"), [(0.5, 0.0), (0.0, STEEP), (1.0, -STEEP)])
-def test_it_is_over_where_nothing_is_promised(unit: float, slope: float) -> None:
+@pytest.mark.parametrize(("unit", "gradient"), [(0.5, 0.0), (0.0, STEEP), (1.0, -STEEP)])
+def test_a_search_finishes_where_no_gain_is_predicted(unit: float, gradient: float) -> None:
     near = abs(unit - 0.1)
-    ended = follow(line((near, 10.0), (unit, 0.0, slope)), 1)
-    going = follow(line((near, 10.0), (unit, 0.0, -slope or STEEP)), 1)
-    assert [state(each) for each in ended] == [(1, START, True)]
-    assert [state(each) for each in going] == [(1, START, False)]
+    finished_search = replay(line((near, 10.0), (unit, 0.0, gradient)), 1)
+    continuing = replay(line((near, 10.0), (unit, 0.0, -gradient or STEEP)), 1)
+    assert [state(each) for each in finished_search] == [(1, START, True)]
+    assert [state(each) for each in continuing] == [(1, START, False)]
 
 
-def test_without_slopes_it_goes_on() -> None:
-    assert not follow(line((0.5, 10.0, np.nan), (0.6, 0.0, np.nan)), 1)[0].over
+def test_without_gradients_a_search_continues() -> None:
+    assert not replay(line((0.5, 10.0, np.nan), (0.6, 0.0, np.nan)), 1)[0].finished
 
 
-def test_the_best_of_all_is_followed_to_more_digits_than_the_others() -> None:
-    between = np.sqrt(PROMISE * FINE) * 100 / START  # of a spread of 100
+def test_the_search_of_the_incumbent_continues_to_more_digits() -> None:
+    small = np.sqrt(COARSE * FINE) * 100 / START  # of a spread of 100
     others = [(0.1, 100.0), (0.2, 100.0), (0.3, 100.0)]
-    leading = follow(line(*others, (0.9, 0.0, between)), 3)
-    following = follow(line(*others[:2], (0.3, -1.0), (0.9, 0.0, between)), 3)
-    assert [each.over for each in leading] == [False, False]
-    assert [each.over for each in following] == [False, True]
+    leading = replay(line(*others, (0.9, 0.0, small)), 3)
+    following = replay(line(*others[:2], (0.3, -1.0), (0.9, 0.0, small)), 3)
+    assert [each.finished for each in leading] == [False, False]
+    assert [each.finished for each in following] == [False, True]
 
 
-# several descents
+# several local searches
 
 
-def test_a_result_in_no_region_starts_another() -> None:
+def test_a_trial_in_no_trust_region_starts_another_search() -> None:
     edge = 0.1 + START / 2
-    assert len(follow(line((0.1, 0.0), (edge - 1e-6, 1.0)), 1)) == 1
-    both = follow(line((0.1, 0.0), (edge + 1e-6, 1.0)), 1)
+    assert len(replay(line((0.1, 0.0), (edge - 1e-6, 1.0)), 1)) == 1
+    both = replay(line((0.1, 0.0), (edge + 1e-6, 1.0)), 1)
     assert [state(each) for each in both] == [(0, START, False), (1, START, False)]
 
 
-def test_a_start_that_is_worse_than_the_best_of_all_is_followed_down() -> None:
-    results = line((0.1, 0.0), (0.9, 50.0), (0.8, 40.0), (0.7, 30.0), (0.12, 1.0))
-    first, second = follow(results, 1)
+def test_a_start_that_is_worse_than_the_incumbent_is_continued() -> None:
+    trials = line((0.1, 0.0), (0.9, 50.0), (0.8, 40.0), (0.7, 30.0), (0.12, 1.0))
+    first, second = replay(trials, 1)
     assert state(first) == (0, START, False)
     assert state(second) == (3, 2 * START, False)
     assert first.failures == 1
 
 
-def test_a_result_in_two_regions_belongs_to_the_nearer_one_by_their_sides() -> None:
+def test_a_trial_in_two_regions_belongs_to_the_nearer_one_in_units_of_their_sides() -> None:
     wide = [(0.0, 100.0), (0.02, 90.0), (0.04, 80.0)]  # a side of 0.8 around 0.04
-    results = line(*wide, (0.6, 100.0), (0.35, 50.0))  # 0.31 of 0.8 from the first, 0.25 of 0.4 from the second
-    first, second = follow(results, 1)
+    trials = line(*wide, (0.6, 100.0), (0.35, 50.0))  # 0.31 of 0.8 from the first, 0.25 of 0.4 from the second
+    first, second = replay(trials, 1)
     assert (first.best, second.best) == (4, 3)
     closer = line(*wide, (0.6, 100.0), (0.42, 50.0))
-    assert [each.best for each in follow(closer, 1)] == [2, 4]
+    assert [each.best for each in replay(closer, 1)] == [2, 4]
 
 
-def test_a_descent_that_is_over_owns_nothing_any_more() -> None:
-    results = line((0.5, 10.0), (0.5, 5.0, 0.0), (0.52, 6.0))
-    assert [state(each) for each in follow(results, 1)] == [(1, START, True), (2, pytest.approx(0.02), False)]
+def test_a_finished_search_owns_no_further_trials() -> None:
+    trials = line((0.5, 10.0), (0.5, 5.0, 0.0), (0.52, 6.0))
+    assert [state(each) for each in replay(trials, 1)] == [(1, START, True), (2, pytest.approx(0.02), False)]
 
 
-def test_a_known_bottom_ends_a_descent() -> None:
-    bottom = [(0.5, 10.0), (0.5, 5.0, 0.0)]
-    known = follow(line(*bottom, (0.5 + 0.9 * KNOWN, 6.0)), 1)
-    other = follow(line(*bottom, (0.5 + 1.1 * KNOWN, 6.0)), 1)
-    assert [each.over for each in known] == [True, True]
-    assert [each.over for each in other] == [True, False]
+def test_a_search_finishes_at_a_known_local_minimum() -> None:
+    minimum = [(0.5, 10.0), (0.5, 5.0, 0.0)]
+    duplicate = replay(line(*minimum, (0.5 + 0.9 * SAME_MINIMUM, 6.0)), 1)
+    other = replay(line(*minimum, (0.5 + 1.1 * SAME_MINIMUM, 6.0)), 1)
+    assert [each.finished for each in duplicate] == [True, True]
+    assert [each.finished for each in other] == [True, False]
 
 
-def test_results_at_other_places_are_nowhere_near() -> None:
-    """Whether another category begins, is a step, or has come to a known bottom: by its own results alone."""
+def test_trials_with_other_discrete_parameters_are_infinitely_far() -> None:
+    """Trials of another category make searches and minima of their own."""
     units = np.array([[0.5], [0.5], [0.55], [0.5]])
     gradients = np.array([[1.0], [0.0], [STEEP], [STEEP]])
     values = np.array([10.0, 5.0, 6.0, 5.5])
-    here = Results(values, units, gradients, np.ones(4, dtype=bool), np.array([0, 0, 1, 1]))
-    assert [each.best for each in follow(here, 1)] == [1, 3]
-    assert [each.over for each in follow(here, 1)] == [True, False]
-    assert here.apart(3, [0, 1, 2]).tolist() == [np.inf, np.inf, pytest.approx(0.05)]
-    alone = all_asked(values, units, gradients)
-    assert follow(alone, 1)[-1].known  # it is where the first one's bottom is
+    here = Evaluated(values, units, gradients, np.ones(4, dtype=bool), np.array([0, 0, 1, 1]))
+    assert [each.best for each in replay(here, 1)] == [1, 3]
+    assert [each.finished for each in replay(here, 1)] == [True, False]
+    assert here.distances(3, [0, 1, 2]).tolist() == [np.inf, np.inf, pytest.approx(0.05)]
+    alone = all_requested(values, units, gradients)
+    assert replay(alone, 1)[-1].duplicate  # at the minimum of the first search
 
 
-def test_a_bottom_is_known_by_every_coordinate() -> None:
-    units = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5 + 1.5 * KNOWN], [0.5, 0.5 + 0.8 * KNOWN]])
+def test_two_minima_are_one_if_they_agree_in_every_coordinate() -> None:
+    units = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5 + 1.5 * SAME_MINIMUM], [0.5, 0.5 + 0.8 * SAME_MINIMUM]])
     gradients = np.array([[1.0, 1.0], [0.0, 0.0], [STEEP, STEEP], [STEEP, STEEP]])
-    results = all_asked(np.array([10.0, 5.0, 6.0, 5.5]), units, gradients)
-    assert [each.over for each in follow(Results(*(each[:3] for each in astuple(results))), 1)] == [True, False]
-    assert [each.over for each in follow(results, 1)] == [True, True]  # it has come to the first one's bottom
+    trials = all_requested(np.array([10.0, 5.0, 6.0, 5.5]), units, gradients)
+    assert [each.finished for each in replay(Evaluated(*(each[:3] for each in astuple(trials))), 1)] == [True, False]
+    assert [each.finished for each in replay(trials, 1)] == [True, True]  # at the minimum of the first search
 
 
-def test_a_descent_keeps_halfway_away_from_a_known_bottom() -> None:
-    bottom = [(0.5, 10.0), (0.5, 5.0, 0.0)]
-    other = follow(line(*bottom, (0.6, 6.0, STEEP / 2), (0.59, 7.0)), 1)[1]  # too steep to be of that basin
-    assert (other.best, other.over) == (2, False)
+def test_a_trust_region_reaches_halfway_to_a_known_minimum() -> None:
+    minimum = [(0.5, 10.0), (0.5, 5.0, 0.0)]
+    other = replay(line(*minimum, (0.6, 6.0, STEEP / 2), (0.59, 7.0)), 1)[1]  # too steep to be of that basin
+    assert (other.best, other.finished) == (2, False)
     assert other.side == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(("share", "ends"), [(0.9, False), (1.1, True), (2.0, True), (2.9, True), (3.1, False)])
-def test_slopes_that_fall_to_a_known_bottom_end_a_descent(share: float, ends: bool) -> None:
-    """The height is 10 at a distance of 0.1; an end on the way there is no bottom of its own."""
+def test_two_gradients_that_point_to_a_known_minimum_finish_a_search(share: float, ends: bool) -> None:
+    """The minimum is 10 lower at a distance of 0.1; a search that finishes on the way there is a duplicate."""
     assert BASIN == (1.0, 3.0)
     on_the_way = [(0.5, 30.0), (0.5, 5.0, 0.0), (0.62, 17.0, share * 12.0 / 0.12)]
-    once, twice = follow(line(*on_the_way), 1)[1], follow(line(*on_the_way, (0.6, 15.0, share * 10.0 / 0.1)), 1)[1]
-    assert not once.over  # one slope may point there by chance
-    assert (twice.over, twice.known) == (ends, ends)
+    once, twice = replay(line(*on_the_way), 1)[1], replay(line(*on_the_way, (0.6, 15.0, share * 10.0 / 0.1)), 1)[1]
+    assert not once.finished  # one gradient may point there by chance
+    assert (twice.finished, twice.duplicate) == (ends, ends)
 
 
-def test_slopes_that_fall_to_two_bottoms_end_nothing() -> None:
+def test_gradients_that_point_to_two_different_minima_finish_nothing() -> None:
     two = [(0.1, 30.0), (0.1, 5.0, 0.0), (0.5, 20.0, -STEEP), (0.5, 5.0, 0.0)]
-    between = follow(line(*two, (0.36, 12.0, -2 * 7.0 / 0.14), (0.29, 11.0, 2 * 6.0 / 0.19)), 1)[-1]
-    assert (between.best, between.over) == (5, False)
+    small = replay(line(*two, (0.36, 12.0, -2 * 7.0 / 0.14), (0.29, 11.0, 2 * 6.0 / 0.19)), 1)[-1]
+    assert (small.best, small.finished) == (5, False)
 
 
-# results that no descent asked for
+# trials that no local search requested
 
 
-def unasked(*steps: tuple[float, ...], first: int = 1) -> Results:
-    results = line(*steps)
-    return replace(results, asked=np.arange(len(steps)) < first)
+def not_requested(*steps: tuple[float, ...], first: int = 1) -> Evaluated:
+    trials = line(*steps)
+    return replace(trials, requested=np.arange(len(steps)) < first)
 
 
-def test_what_others_find_in_its_region_may_be_its_best_and_is_no_failure() -> None:
-    better = follow(unasked((0.5, 10.0), (0.55, 9.0)), 1)
-    worse = follow(unasked((0.5, 10.0), (0.55, 11.0), (0.45, 12.0), (0.52, 13.0)), 1)
+def test_a_trial_of_the_global_model_in_its_region_may_be_its_best_and_is_no_failure() -> None:
+    better = replay(not_requested((0.5, 10.0), (0.55, 9.0)), 1)
+    worse = replay(not_requested((0.5, 10.0), (0.55, 11.0), (0.45, 12.0), (0.52, 13.0)), 1)
     assert [state(each) for each in better] == [(1, START, False)]
     assert [state(each) for each in worse] == [(0, START, False)]
     assert (worse[0].failures, worse[0].stalled) == (0, 0)
 
 
-def test_what_others_find_elsewhere_is_a_start_where_it_is_the_best_of_all() -> None:
-    assert len(follow(unasked((0.1, 10.0), (0.9, 11.0)), 1)) == 1
-    assert [state(each) for each in follow(unasked((0.1, 10.0), (0.9, 9.0)), 1)] == [
+def test_a_trial_of_the_global_model_outside_is_a_start_if_it_is_the_incumbent() -> None:
+    assert len(replay(not_requested((0.1, 10.0), (0.9, 11.0)), 1)) == 1
+    assert [state(each) for each in replay(not_requested((0.1, 10.0), (0.9, 9.0)), 1)] == [
         (0, START, False),
         (1, START, False),
     ]
 
 
-def test_it_is_over_where_its_slope_promises_nothing_over_the_last_step() -> None:
-    """A region may still be wide: steps that have become short say that the bottom is near."""
+def test_a_search_finishes_where_no_gain_is_predicted_over_the_last_step() -> None:
+    """The region may still be wide: short steps show that the minimum is near."""
     others = [(0.1, 100.0), (0.2, 100.0), (0.5, 0.0)]
-    slope = 10 * FINE * 100 / START  # promises ten times what counts within the region
-    long = follow(line(*others, (0.6, 0.0, slope)), 3)
-    short = follow(line(*others, (0.505, -1e-3, slope)), 3)
-    assert [each.over for each in long] == [False]
-    assert [each.over for each in short] == [True]
+    gradient = 10 * FINE * 100 / START  # predicts ten times the finest gain within the region
+    long = replay(line(*others, (0.6, 0.0, gradient)), 3)
+    short = replay(line(*others, (0.505, -1e-3, gradient)), 3)
+    assert [each.finished for each in long] == [False]
+    assert [each.finished for each in short] == [True]
 
 
-# the last digits of the best of all
+# the last digits of the incumbent
 
 
-def at_rest(*more: tuple[float, ...]) -> list[LocalSearch]:
-    """A descent whose slope promises little more, after a step of 0.01; it is the best of all."""
+def converged_search(*more: tuple[float, ...]) -> list[LocalSearch]:
+    """A search whose gradient predicts little more gain, after a step of 0.01; it holds the incumbent."""
     others = [(0.1, 100.0), (0.2, 100.0), (0.5, 0.0)]
-    little = 0.5 * PROMISE * 100 / 0.01
-    return follow(line(*others, (0.51, -10.0, little), *more), 3)
+    little = 0.5 * COARSE * 100 / 0.01
+    return replay(line(*others, (0.51, -10.0, little), *more), 3)
 
 
-def test_the_best_of_all_rests_at_a_bottom_and_keeps_to_itself() -> None:
-    (only,) = at_rest()
-    assert (only.best, only.resting, only.over, only.at_bottom) == (3, True, False, True)
+def test_the_search_of_the_incumbent_converges_and_narrows_its_region() -> None:
+    (only,) = converged_search()
+    assert (only.best, only.converged, only.finished, only.at_minimum) == (3, True, False, True)
     assert only.side == pytest.approx(4 * 0.01)
-    elsewhere = at_rest((0.6, 50.0))
+    elsewhere = converged_search((0.6, 50.0))
     assert [each.best for each in elsewhere] == [3, 4]
     assert elsewhere[0].failures == 0
 
 
-def test_it_goes_on_with_the_last_digits_while_it_is_the_best() -> None:
-    better = at_rest((0.505, -10.01, 1e-3))
-    assert [(each.best, each.resting, each.over) for each in better] == [(4, True, False)]
-    beaten = at_rest((0.9, -20.0), (0.505, -10.01, 1e-3))
-    assert [(each.best, each.over) for each in beaten] == [(5, True), (4, False)]
+def test_a_converged_search_continues_while_it_holds_the_incumbent() -> None:
+    better = converged_search((0.505, -10.01, 1e-3))
+    assert [(each.best, each.converged, each.finished) for each in better] == [(4, True, False)]
+    beaten = converged_search((0.9, -20.0), (0.505, -10.01, 1e-3))
+    assert [(each.best, each.finished) for each in beaten] == [(5, True), (4, False)]
 
 
-def test_a_bottom_at_which_one_rests_is_known_to_others() -> None:
-    come = at_rest((0.8, 50.0, 2 * 60.0 / 0.29), (0.7, 15.0, 2 * 25.0 / 0.19))
-    assert [(each.best, each.over, each.known) for each in come] == [(3, False, False), (5, True, True)]
+def test_the_minimum_of_a_converged_search_is_known_to_others() -> None:
+    come = converged_search((0.8, 50.0, 2 * 60.0 / 0.29), (0.7, 15.0, 2 * 25.0 / 0.19))
+    assert [(each.best, each.finished, each.duplicate) for each in come] == [(3, False, False), (5, True, True)]
 
 
-# results that are none
+# failed trials
 
 
-def test_what_failed_is_never_the_best() -> None:
-    results = line((0.5, 1.0), (0.55, np.inf), (0.45, np.inf))
-    assert [state(each) for each in follow(results, 1)] == [(0, START / 2, False)]
-    assert [each.best for each in follow(line((0.1, np.inf), (0.3, 2.0), (0.5, np.inf)), 3)] == [1]
+def test_a_failed_trial_is_never_the_best() -> None:
+    trials = line((0.5, 1.0), (0.55, np.inf), (0.45, np.inf))
+    assert [state(each) for each in replay(trials, 1)] == [(0, START / 2, False)]
+    assert [each.best for each in replay(line((0.1, np.inf), (0.3, 2.0), (0.5, np.inf)), 3)] == [1]
 
 
-def test_the_first_result_that_works_is_a_success() -> None:
-    (only,) = follow(line((0.5, np.inf, np.nan), (0.6, 3.0)), 1)
+def test_the_first_feasible_trial_is_a_success() -> None:
+    (only,) = replay(line((0.5, np.inf, np.nan), (0.6, 3.0)), 1)
     assert (only.best, only.stalled) == (1, 0)
 
 
-def test_nothing_works_so_far() -> None:
-    """Without a warning of what infinities differ by."""
-    results = line(*((0.5 + 0.01 * i, np.inf, np.nan) for i in range(3)))
-    (only,) = follow(results, 1)
+def test_nothing_is_feasible_so_far() -> None:
+    """The difference of infinities raises no warning."""
+    trials = line(*((0.5 + 0.01 * i, np.inf, np.nan) for i in range(3)))
+    (only,) = replay(trials, 1)
     assert (only.best, only.side, only.stalled) == (0, START / 2, 2)
 
 
 def test_huge_values_have_a_finite_difference() -> None:
-    results = line((0.1, 1.7e308), (0.3, -1.7e308), (0.9, 1.7e308), (0.32, -1.75e308))
-    assert [each.best for each in follow(results, 3)] == [3]
-    assert results.spread(1) == 0.0
+    trials = line((0.1, 1.7e308), (0.3, -1.7e308), (0.9, 1.7e308), (0.32, -1.75e308))
+    assert [each.best for each in replay(trials, 3)] == [3]
+    assert trials.spread(1) == 0.0
     assert line((0.1, np.inf)).spread(1) == 0.0
     assert line((0.1, 5.0), (0.2, 1.0), (0.3, np.inf), (0.4, 3.0)).spread(4) == 2.0
 
@@ -338,8 +340,8 @@ def test_huge_values_have_a_finite_difference() -> None:
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> Results:
-    """Results around a few places, with failures and missing gradients among them."""
+def histories(draw: st.DrawFn) -> Evaluated:
+    """Trials around a few points, with failures and missing gradients among them."""
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     count, d = draw(st.integers(1, 30)), draw(st.integers(1, 3))
     centres = rng.random((3, d))
@@ -348,29 +350,29 @@ def histories(draw: st.DrawFn) -> Results:
     values[1:][rng.random(count - 1) < 0.15] = np.inf
     gradients = rng.normal(size=(count, d)) * 10 ** rng.uniform(-9, 1, (count, 1))
     gradients[rng.random((count, d)) < 0.2] = np.nan
-    return Results(values, units, gradients, rng.random(count) < 0.7, rng.integers(0, 2, count))
+    return Evaluated(values, units, gradients, rng.random(count) < 0.7, rng.integers(0, 2, count))
 
 
 @examples(40)
 @given(histories())
-def test_following_changes_nothing_and_has_no_memory(results: Results) -> None:
-    before = [np.copy(each) for each in astuple(results)]
-    found = follow(results, 4)
-    follow(Results(*(each[::-1] for each in before)), 4)
-    assert follow(results, 4) == found
-    for one, other in zip(before[:3], (results.values, results.units, results.gradients), strict=True):
+def test_replay_changes_no_input_and_has_no_memory(trials: Evaluated) -> None:
+    before = [np.copy(each) for each in astuple(trials)]
+    found = replay(trials, 4)
+    replay(Evaluated(*(each[::-1] for each in before)), 4)
+    assert replay(trials, 4) == found
+    for one, other in zip(before[:3], (trials.values, trials.units, trials.gradients), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 @examples(40)
 @given(histories())
-def test_results_elsewhere_do_not_touch_a_descent(results: Results) -> None:
-    """What has been followed so far is a state of its own: more results change only those they belong to."""
-    count, d = results.units.shape
-    corner = all_asked(np.full(4, 5.0), np.ones((4, d)), np.full((4, d), 1.0))
-    near = replace(results, units=results.units / 8)
-    both = Results(*(np.concatenate(pair) for pair in zip(astuple(near), astuple(corner), strict=True)))
-    earlier, whole = follow(near, 1), follow(both, 1)
+def test_trials_elsewhere_do_not_change_a_search(trials: Evaluated) -> None:
+    """A trial changes only the search that it belongs to."""
+    count, d = trials.units.shape
+    corner = all_requested(np.full(4, 5.0), np.ones((4, d)), np.full((4, d), 1.0))
+    near = replace(trials, units=trials.units / 8)
+    both = Evaluated(*(np.concatenate(pair) for pair in zip(astuple(near), astuple(corner), strict=True)))
+    earlier, whole = replay(near, 1), replay(both, 1)
     if all(each.side < WIDEST for each in earlier):
         assert whole[: len(earlier)] == earlier
         assert whole[len(earlier)].best == count
@@ -378,7 +380,7 @@ def test_results_elsewhere_do_not_touch_a_descent(results: Results) -> None:
 
 @examples(40)
 @given(histories(), st.integers(-3, 3), st.sampled_from([0.0, 1024.0]))
-def test_units_of_the_values_do_not_matter(results: Results, power: int, shift: float) -> None:
+def test_units_of_the_values_do_not_matter(trials: Evaluated, power: int, shift: float) -> None:
     factor = 4.0**power
-    other = replace(results, values=factor * (results.values + shift), gradients=factor * results.gradients)
-    assert follow(other, 4) == follow(results, 4)
+    other = replace(trials, values=factor * (trials.values + shift), gradients=factor * trials.gradients)
+    assert replay(other, 4) == replay(trials, 4)

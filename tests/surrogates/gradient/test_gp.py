@@ -5,19 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.space.spaces import examples
-from tests.surrogates.models import numeric_gradient
-from tests.surrogates.slope_models import (
+from tests.surrogates.gradient_models import (
     ALL,
     TRENDS,
     TWICE,
+    full_layout,
+    gradient_covariance,
     hermite_covariance,
     kernel_entries,
     kernel_of,
+    partial_layout,
     points_of,
-    slope_covariance,
-    some_sites,
-    whole_sites,
 )
+from tests.surrogates.models import numeric_gradient
 
 from sonde.surrogates.exact.covariance import Covariance
 from sonde.surrogates.exact.gp import ExactPosterior
@@ -31,10 +31,13 @@ FEW = [("matern52", "quadratic"), ("matern72", "bowl"), ("rbf", None)]
 
 
 def posterior_of(profile: str, trend: str | None, *, count: int = 5, seed: int = 0) -> GradientPosterior:
-    """A belief after values, some gradients and, where the profile has them, some curvatures, none of them exact."""
-    rng, sites = np.random.default_rng([seed, 7]), some_sites(points_of(count), curvatures=profile in TWICE, seed=seed)
+    """The posterior given noisy values, some gradients and, where the profile has them, some curvatures."""
+    rng, layout = (
+        np.random.default_rng([seed, 7]),
+        partial_layout(points_of(count), curvatures=profile in TWICE, seed=seed),
+    )
     return GradientPosterior.after(
-        slope_covariance(profile, trend), sites, rng.normal(size=len(sites)), rng.uniform(0.01, 0.1, len(sites))
+        gradient_covariance(profile, trend), layout, rng.normal(size=len(layout)), rng.uniform(0.01, 0.1, len(layout))
     )
 
 
@@ -46,8 +49,8 @@ def one_dimensional(profile: str, lengthscale: float, scale: float) -> GradientC
 
 
 @pytest.mark.parametrize("trend", [None, "quadratic"])
-def test_without_slopes_it_is_the_exact_process(trend: str | None) -> None:
-    covariance, x, rng = slope_covariance("matern52", trend), points_of(7), np.random.default_rng(0)
+def test_without_gradients_it_is_the_exact_process(trend: str | None) -> None:
+    covariance, x, rng = gradient_covariance("matern52", trend), points_of(7), np.random.default_rng(0)
     y, told, new = rng.normal(size=7), 0.1 * rng.random(7), points_of(6, seed=1)
     plain = ExactPosterior.of(Covariance(covariance.groups, covariance.theta[:-1], covariance.quadratic), x, y, told)
     ours = GradientPosterior.after(covariance, ObservationLayout(x), y, covariance.noise + told)
@@ -67,19 +70,19 @@ def test_without_slopes_it_is_the_exact_process(trend: str | None) -> None:
 
 
 @pytest.mark.parametrize(("profile", "trend"), FEW)
-def test_slopes_that_are_all_noise_are_no_slopes(profile: str, trend: str | None) -> None:
-    covariance, sites, rng = slope_covariance(profile, trend), whole_sites(points_of(4)), np.random.default_rng(0)
-    y, new = rng.normal(size=len(sites)), points_of(5, seed=1)
-    noise = np.where(np.arange(len(sites)) < 4, 0.01, 1e12)
-    ours = GradientPosterior.after(covariance, sites, y, noise).marginals(new)
-    without = GradientPosterior.after(covariance, ObservationLayout(sites.x), y[:4], noise[:4]).marginals(new)
+def test_gradients_that_are_all_noise_are_no_gradients(profile: str, trend: str | None) -> None:
+    covariance, layout, rng = gradient_covariance(profile, trend), full_layout(points_of(4)), np.random.default_rng(0)
+    y, new = rng.normal(size=len(layout)), points_of(5, seed=1)
+    noise = np.where(np.arange(len(layout)) < 4, 0.01, 1e12)
+    ours = GradientPosterior.after(covariance, layout, y, noise).marginals(new)
+    without = GradientPosterior.after(covariance, ObservationLayout(layout.x), y[:4], noise[:4]).marginals(new)
     np.testing.assert_allclose(ours.mean, without.mean, atol=1e-9)
     np.testing.assert_allclose(ours.variance, without.variance, rtol=1e-9)
 
 
 @pytest.mark.parametrize(("profile", "trend"), FEW)
-def test_slopes_are_differences_of_values_a_breath_apart(profile: str, trend: str | None) -> None:
-    covariance, x, new = slope_covariance(profile, trend), points_of(2), points_of(4, seed=1)
+def test_gradients_are_differences_of_values_at_close_points(profile: str, trend: str | None) -> None:
+    covariance, x, new = gradient_covariance(profile, trend), points_of(2), points_of(4, seed=1)
     gradients = np.array([[0, 1, 1], [1, 0, 2]])
     step, y, told = 1e-4, np.array([0.3, -0.5]), np.array([1.0, -2.0, 0.5])
     moved = x[gradients[0]] + step * np.eye(3)[gradients[1]]
@@ -96,26 +99,28 @@ def test_slopes_are_differences_of_values_a_breath_apart(profile: str, trend: st
 # By hand
 
 
-def test_one_value_and_one_slope_of_an_rbf() -> None:
+def test_one_value_and_one_derivative_of_an_rbf() -> None:
     """They are independent: the mean is the sum of two regressions."""
     length, scale, y, slope = 0.7, 1.3, 0.4, -1.1
     noise = np.array([0.01, 0.2])
-    sites = ObservationLayout(np.array([[0.25]]), np.array([[0], [0]]))
-    posterior = GradientPosterior.after(one_dimensional("rbf", length, scale), sites, np.array([y, slope]), noise)
+    layout = ObservationLayout(np.array([[0.25]]), np.array([[0], [0]]))
+    posterior = GradientPosterior.after(one_dimensional("rbf", length, scale), layout, np.array([y, slope]), noise)
     x = np.linspace(-1.0, 1.5, 6)
     r = x - 0.25
     decay = scale * np.exp(-0.5 * r**2 / length**2)
     toward_value, toward_slope = decay + 1.0, decay * r / length**2
     value, steep = scale + 1.0 + noise[0], scale / length**2 + noise[1]
-    belief = posterior.marginals(x[:, None])
-    np.testing.assert_allclose(belief.mean[:, 0], toward_value * y / value + toward_slope * slope / steep, rtol=1e-12)
+    prediction = posterior.marginals(x[:, None])
     np.testing.assert_allclose(
-        belief.variance, scale + 1.0 - toward_value**2 / value - toward_slope**2 / steep, rtol=1e-11
+        prediction.mean[:, 0], toward_value * y / value + toward_slope * slope / steep, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        prediction.variance, scale + 1.0 - toward_value**2 / value - toward_slope**2 / steep, rtol=1e-11
     )
 
 
-def test_two_values_and_one_slope_of_a_matern() -> None:
-    """Matern-5/2 of r = |x - y| / l with the slope at the first of two points."""
+def test_two_values_and_one_derivative_of_a_matern() -> None:
+    """Matern-5/2 of r = |x - y| / l with the derivative at the first of two points."""
     length, scale = 0.8, 1.7
     root = np.sqrt(5)
 
@@ -139,13 +144,15 @@ def test_two_values_and_one_slope_of_a_matern() -> None:
     x = np.array([-0.6, -0.2, 0.1, 0.9])
     toward = np.stack([value(x, a), value(x, b), slope(x, a)], axis=1)
     solved = np.linalg.inv(matrix + np.diag(noise))
-    sites = ObservationLayout(np.array([[a], [b]]), np.array([[0], [0]]))
-    belief = GradientPosterior.after(one_dimensional("matern52", length, scale), sites, y, noise).marginals(x[:, None])
-    np.testing.assert_allclose(belief.mean[:, 0], toward @ solved @ y, rtol=1e-11)
-    np.testing.assert_allclose(belief.variance, scale + 1.0 - np.sum(toward @ solved * toward, axis=1), rtol=1e-9)
+    layout = ObservationLayout(np.array([[a], [b]]), np.array([[0], [0]]))
+    prediction = GradientPosterior.after(one_dimensional("matern52", length, scale), layout, y, noise).marginals(
+        x[:, None]
+    )
+    np.testing.assert_allclose(prediction.mean[:, 0], toward @ solved @ y, rtol=1e-11)
+    np.testing.assert_allclose(prediction.variance, scale + 1.0 - np.sum(toward @ solved * toward, axis=1), rtol=1e-9)
 
 
-def test_value_slope_and_curvature_of_an_rbf() -> None:
+def test_value_derivative_and_curvature_of_an_rbf() -> None:
     length, scale = 0.9, 1.2
     noise, y = np.array([1e-3, 2e-3, 3e-2]), np.array([0.5, -0.3, 2.0])
     matrix = scale * np.array([
@@ -158,24 +165,24 @@ def test_value_slope_and_curvature_of_an_rbf() -> None:
     decay = scale * np.exp(-0.5 * u**2)
     toward = np.stack([decay + 1.0, decay * u / length, decay * (u**2 - 1) / length**2], axis=1)
     solved = np.linalg.inv(matrix + np.diag(noise))
-    sites = ObservationLayout(np.zeros((1, 1)), np.array([[0], [0]]), np.array([[0], [0], [0]]))
-    belief = GradientPosterior.after(one_dimensional("rbf", length, scale), sites, y, noise).marginals(x[:, None])
-    np.testing.assert_allclose(belief.mean[:, 0], toward @ solved @ y, rtol=1e-11)
-    np.testing.assert_allclose(belief.variance, scale + 1.0 - np.sum(toward @ solved * toward, axis=1), rtol=1e-9)
+    layout = ObservationLayout(np.zeros((1, 1)), np.array([[0], [0]]), np.array([[0], [0], [0]]))
+    prediction = GradientPosterior.after(one_dimensional("rbf", length, scale), layout, y, noise).marginals(x[:, None])
+    np.testing.assert_allclose(prediction.mean[:, 0], toward @ solved @ y, rtol=1e-11)
+    np.testing.assert_allclose(prediction.variance, scale + 1.0 - np.sum(toward @ solved * toward, axis=1), rtol=1e-9)
 
 
 @pytest.mark.parametrize("curvatures", [False, True])
 def test_conditioning_on_a_matrix_of_blocks(curvatures: bool) -> None:
     """Values, gradients and curvatures in three dimensions, each block written out (appendix D)."""
-    covariance, rng = slope_covariance("rbf"), np.random.default_rng(0)
-    sites, new = some_sites(points_of(4), curvatures=curvatures), points_of(5, seed=1)
-    y, noise = rng.normal(size=len(sites)), rng.uniform(0.01, 0.1, len(sites))
-    gradients = whole_sites(new)
-    matrix = hermite_covariance(covariance, sites, sites) + np.diag(noise)
-    toward = hermite_covariance(covariance, gradients, sites)
+    covariance, rng = gradient_covariance("rbf"), np.random.default_rng(0)
+    layout, new = partial_layout(points_of(4), curvatures=curvatures), points_of(5, seed=1)
+    y, noise = rng.normal(size=len(layout)), rng.uniform(0.01, 0.1, len(layout))
+    gradients = full_layout(new)
+    matrix = hermite_covariance(covariance, layout, layout) + np.diag(noise)
+    toward = hermite_covariance(covariance, gradients, layout)
     mean = toward @ np.linalg.solve(matrix, y)
     spread = hermite_covariance(covariance, gradients, gradients) - toward @ np.linalg.solve(matrix, toward.T)
-    posterior = GradientPosterior.after(covariance, sites, y, noise)
+    posterior = GradientPosterior.after(covariance, layout, y, noise)
     joint, (gradients, covariances) = posterior.joint(new[None]), posterior.gradients(new)
     np.testing.assert_allclose(joint.mean[0], mean[:5], rtol=1e-9)
     np.testing.assert_allclose(joint.covariance[0], spread[:5, :5], rtol=1e-8, atol=1e-11)
@@ -185,30 +192,34 @@ def test_conditioning_on_a_matrix_of_blocks(curvatures: bool) -> None:
 
 
 def test_leaving_out_one_observation_is_leaving_it_out_of_the_matrix() -> None:
-    covariance, sites, rng = slope_covariance("rbf"), some_sites(points_of(4)), np.random.default_rng(0)
-    y, noise = rng.normal(size=len(sites)), rng.uniform(0.01, 0.1, len(sites))
-    matrix = hermite_covariance(covariance, sites, sites) + np.diag(noise)
-    means, variances = GradientPosterior.after(covariance, sites, y, noise).leave_one_out(y)
-    for i in range(len(sites)):
-        rest = np.arange(len(sites)) != i
+    covariance, layout, rng = gradient_covariance("rbf"), partial_layout(points_of(4)), np.random.default_rng(0)
+    y, noise = rng.normal(size=len(layout)), rng.uniform(0.01, 0.1, len(layout))
+    matrix = hermite_covariance(covariance, layout, layout) + np.diag(noise)
+    means, variances = GradientPosterior.after(covariance, layout, y, noise).leave_one_out(y)
+    for i in range(len(layout)):
+        rest = np.arange(len(layout)) != i
         gain = np.linalg.solve(matrix[np.ix_(rest, rest)], matrix[rest, i])
         assert means[i] == pytest.approx(gain @ y[rest], rel=1e-8)
         assert variances[i] == pytest.approx(matrix[i, i] - gain @ matrix[rest, i], rel=1e-8)
 
 
-# What was seen
+# Without noise
 
 
 @pytest.mark.parametrize(("profile", "trend"), MODELS)
-def test_without_noise_it_goes_through_values_and_along_slopes(profile: str, trend: str | None) -> None:
-    covariance, sites, rng = slope_covariance(profile, trend), some_sites(points_of(4)), np.random.default_rng(0)
-    y = rng.normal(size=len(sites))
-    posterior = GradientPosterior.after(covariance, sites, y, np.full(len(sites), 1e-10))
-    belief, (gradients, covariances) = posterior.marginals(sites.x), posterior.gradients(sites.x)
-    np.testing.assert_allclose(belief.mean[:, 0], y[sites.values], atol=1e-6)
-    assert np.all(belief.variance < 1e-8)
-    told = tuple(sites.gradients)
-    np.testing.assert_allclose(gradients[told], y[sites.gradient_entries], atol=1e-6)
+def test_without_noise_it_interpolates_values_and_gradients(profile: str, trend: str | None) -> None:
+    covariance, layout, rng = (
+        gradient_covariance(profile, trend),
+        partial_layout(points_of(4)),
+        np.random.default_rng(0),
+    )
+    y = rng.normal(size=len(layout))
+    posterior = GradientPosterior.after(covariance, layout, y, np.full(len(layout), 1e-10))
+    prediction, (gradients, covariances) = posterior.marginals(layout.x), posterior.gradients(layout.x)
+    np.testing.assert_allclose(prediction.mean[:, 0], y[layout.values], atol=1e-6)
+    assert np.all(prediction.variance < 1e-8)
+    told = tuple(layout.gradients)
+    np.testing.assert_allclose(gradients[told], y[layout.gradient_entries], atol=1e-6)
     variances = np.diagonal(covariances, axis1=1, axis2=2)
     assert np.all(np.abs(variances[told]) < 1e-8)
     missing = np.ones((4, 3), dtype=bool)
@@ -217,19 +228,19 @@ def test_without_noise_it_goes_through_values_and_along_slopes(profile: str, tre
 
 
 @pytest.mark.parametrize("profile", TWICE)
-def test_without_noise_it_bends_as_it_was_told(profile: str) -> None:
-    covariance, sites = slope_covariance(profile, "bowl"), whole_sites(points_of(2), curvatures=True)
-    y = np.random.default_rng(0).normal(size=len(sites))
-    posterior = GradientPosterior.after(covariance, sites, y, np.full(len(sites), 1e-10))
+def test_without_noise_it_interpolates_curvatures(profile: str) -> None:
+    covariance, layout = gradient_covariance(profile, "bowl"), full_layout(points_of(2), curvatures=True)
+    y = np.random.default_rng(0).normal(size=len(layout))
+    posterior = GradientPosterior.after(covariance, layout, y, np.full(len(layout), 1e-10))
     step = 1e-5
-    for k, (point, c, e) in enumerate(sites.bends.T):
-        ends = sites.x[point] + step * np.array([-1, 1])[:, None] * np.eye(3)[c]
+    for k, (point, c, e) in enumerate(layout.curvatures.T):
+        ends = layout.x[point] + step * np.array([-1, 1])[:, None] * np.eye(3)[c]
         low, high = posterior.gradients(ends)[0][:, e]
-        assert (high - low) / (2 * step) == pytest.approx(y[sites.curvature_entries][k], abs=1e-4)
+        assert (high - low) / (2 * step) == pytest.approx(y[layout.curvature_entries][k], abs=1e-4)
 
 
 @pytest.mark.parametrize(("profile", "trend"), MODELS)
-def test_slopes_are_derivatives_of_the_mean_and_their_covariances_those_of_differences(
+def test_gradients_are_derivatives_of_the_mean_and_their_covariances_those_of_differences(
     profile: str, trend: str | None
 ) -> None:
     posterior = posterior_of(profile, trend).condition(points_of(1, seed=5), np.array([[0.7]]))
@@ -264,7 +275,7 @@ def test_marginals_joints_and_pools_agree(profile: str, trend: str | None) -> No
 
 
 @pytest.mark.parametrize(("profile", "trend"), FEW)
-def test_draws_have_the_joint_belief(profile: str, trend: str | None) -> None:
+def test_samples_have_the_joint_posterior(profile: str, trend: str | None) -> None:
     posterior, x, count = posterior_of(profile, trend), points_of(4, seed=1), 40_000
     joint = posterior.joint(x[None])
     drawn = posterior.pool(x).draw(np.random.default_rng(0), count)
@@ -276,55 +287,55 @@ def test_draws_have_the_joint_belief(profile: str, trend: str | None) -> None:
 
 
 @pytest.mark.parametrize(("profile", "trend"), MODELS)
-def test_the_pull_of_marginals(profile: str, trend: str | None) -> None:
+def test_the_vjp_of_marginals(profile: str, trend: str | None) -> None:
     posterior = posterior_of(profile, trend).condition(points_of(2, seed=5), np.array([[0.7], [-0.2]]))
     x, rng = points_of(4, seed=1), np.random.default_rng(0)
     mean_gradient, variance_gradient = rng.normal(size=(4, 1)), rng.normal(size=4)
 
     def function(at: Array) -> float:
-        belief = posterior.marginals(at)
-        return float(np.sum(mean_gradient * belief.mean) + np.sum(variance_gradient * belief.variance))
+        prediction = posterior.marginals(at)
+        return float(np.sum(mean_gradient * prediction.mean) + np.sum(variance_gradient * prediction.variance))
 
-    pulled = posterior.marginals(x).vjp(mean_gradient, variance_gradient)
-    np.testing.assert_allclose(pulled, numeric_gradient(function, x), rtol=1e-6, atol=1e-7)
+    computed = posterior.marginals(x).vjp(mean_gradient, variance_gradient)
+    np.testing.assert_allclose(computed, numeric_gradient(function, x), rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize(("profile", "trend"), MODELS)
-def test_the_pull_of_joint_beliefs(profile: str, trend: str | None) -> None:
+def test_the_vjp_of_joint_posteriors(profile: str, trend: str | None) -> None:
     posterior = posterior_of(profile, trend).condition(points_of(2, seed=5), np.array([[0.7], [-0.2]]))
     pools, rng = points_of(6, seed=1).reshape(2, 3, 3), np.random.default_rng(0)
     mean_gradient, covariance_gradient = rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 3))  # symmetric or not
 
     def function(at: Array) -> float:
-        belief = posterior.joint(at)
-        return float(np.sum(mean_gradient * belief.mean) + np.sum(covariance_gradient * belief.covariance))
+        prediction = posterior.joint(at)
+        return float(np.sum(mean_gradient * prediction.mean) + np.sum(covariance_gradient * prediction.covariance))
 
-    pulled = posterior.joint(pools).vjp(mean_gradient, covariance_gradient)
-    np.testing.assert_allclose(pulled, numeric_gradient(function, pools), rtol=1e-6, atol=1e-7)
+    computed = posterior.joint(pools).vjp(mean_gradient, covariance_gradient)
+    np.testing.assert_allclose(computed, numeric_gradient(function, pools), rtol=1e-6, atol=1e-7)
 
 
-# Growing
+# Conditioning
 
 
 @examples(25)
 @given(model=st.sampled_from(MODELS), count=st.integers(1, 5), more=st.integers(1, 4), seed=st.integers(0, 99))
 def test_conditioning_is_starting_anew(model: tuple[str, str | None], count: int, more: int, seed: int) -> None:
     profile, trend = model
-    covariance, rng = slope_covariance(profile, trend), np.random.default_rng(seed)
-    sites, x = (
-        some_sites(points_of(count, seed=seed), curvatures=profile in TWICE, seed=seed),
+    covariance, rng = gradient_covariance(profile, trend), np.random.default_rng(seed)
+    layout, x = (
+        partial_layout(points_of(count, seed=seed), curvatures=profile in TWICE, seed=seed),
         points_of(more, seed=200),
     )
-    y, noise = rng.normal(size=len(sites)), rng.uniform(0.01, 0.1, len(sites))
+    y, noise = rng.normal(size=len(layout)), rng.uniform(0.01, 0.1, len(layout))
     further, told = rng.normal(size=more), rng.uniform(0.0, 0.1, more)
-    posterior = GradientPosterior.after(covariance, sites, y, noise)
+    posterior = GradientPosterior.after(covariance, layout, y, noise)
     together = posterior.condition(x, further[:, None], told)
     grown = posterior
     for i in range(more):
         grown = grown.condition(x[[i]], further[[i], None], told[[i]])
-    all_sites = ObservationLayout(np.concatenate([sites.x, x]), sites.gradients, sites.bends)
+    grown_layout = ObservationLayout(np.concatenate([layout.x, x]), layout.gradients, layout.curvatures)
     whole = GradientPosterior.after(
-        covariance, all_sites, np.insert(y, count, further), np.insert(noise, count, covariance.noise + told)
+        covariance, grown_layout, np.insert(y, count, further), np.insert(noise, count, covariance.noise + told)
     )
     new = points_of(4, seed=300)
     for one in (together, grown):
@@ -346,27 +357,27 @@ def test_fantasies_are_posteriors_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(("profile", "trend"), MODELS)
-def test_repeated_points_without_noise_have_a_finite_belief(profile: str, trend: str | None) -> None:
-    covariance, x = slope_covariance(profile, trend), np.repeat(points_of(3), 3, axis=0)
-    sites = whole_sites(x)
-    posterior = GradientPosterior.after(covariance, sites, np.ones(len(sites)), np.full(len(sites), 1e-14))
-    belief = posterior.marginals(np.concatenate([x, points_of(3, seed=1)]))
-    assert np.all(np.isfinite(belief.mean))
-    assert np.all(belief.variance > 0)
-    np.testing.assert_allclose(belief.mean[:9], 1.0, atol=1e-3)
+def test_repeated_points_without_noise_have_a_finite_posterior(profile: str, trend: str | None) -> None:
+    covariance, x = gradient_covariance(profile, trend), np.repeat(points_of(3), 3, axis=0)
+    layout = full_layout(x)
+    posterior = GradientPosterior.after(covariance, layout, np.ones(len(layout)), np.full(len(layout), 1e-14))
+    prediction = posterior.marginals(np.concatenate([x, points_of(3, seed=1)]))
+    assert np.all(np.isfinite(prediction.mean))
+    assert np.all(prediction.variance > 0)
+    np.testing.assert_allclose(prediction.mean[:9], 1.0, atol=1e-3)
 
 
 @examples(20)
 @given(model=st.sampled_from(MODELS), seed=st.integers(0, 99))
-def test_more_slopes_leave_less_to_doubt(model: tuple[str, str | None], seed: int) -> None:
+def test_more_gradients_reduce_the_variance(model: tuple[str, str | None], seed: int) -> None:
     profile, trend = model
-    covariance, whole = slope_covariance(profile, trend), whole_sites(points_of(4, seed=seed))
+    covariance, whole = gradient_covariance(profile, trend), full_layout(points_of(4, seed=seed))
     new, variances = points_of(5, seed=300), []
     for shown in (0, 5, 12):
-        sites = ObservationLayout(whole.x, whole.gradients[:, :shown])
-        noise = np.full(len(sites), 0.01)
+        layout = ObservationLayout(whole.x, whole.gradients[:, :shown])
+        noise = np.full(len(layout), 0.01)
         variances.append(
-            GradientPosterior.after(covariance, sites, np.zeros(len(sites)), noise).marginals(new).variance
+            GradientPosterior.after(covariance, layout, np.zeros(len(layout)), noise).marginals(new).variance
         )
     assert np.all(np.diff(variances, axis=0) <= 1e-10)
     assert np.all(variances[-1] < variances[0])
@@ -382,17 +393,17 @@ def test_more_slopes_leave_less_to_doubt(model: tuple[str, str | None], seed: in
 def test_it_is_the_structured_solve(count: int, width: int, method: str) -> None:
     from sonde.kernels import ValueGradientGram
 
-    covariance, x = slope_covariance("matern52", None, np.arange(width)), points_of(count, width)
+    covariance, x = gradient_covariance("matern52", None, np.arange(width)), points_of(count, width)
     covariance.theta[:width] += 0.5 * np.log(width)
-    sites, new = whole_sites(x), points_of(5, width, seed=1)
+    layout, new = full_layout(x), points_of(5, width, seed=1)
     y = np.concatenate([np.sum(np.sin(3 * x), axis=1), 3 * np.cos(3 * x).ravel()])
-    entries, told = kernel_entries(sites), np.empty(len(sites))
+    entries, told = kernel_entries(layout), np.empty(len(layout))
     told[entries] = y
     solution = ValueGradientGram(kernel_of(covariance), x).solve(told, noise=1.0, tolerance=1e-9)
     assert solution.method == method
     assert solution.converged
     weights = np.asarray(solution.value)[entries]
-    posterior = GradientPosterior.after(covariance, sites, y, np.ones(len(sites)))
+    posterior = GradientPosterior.after(covariance, layout, y, np.ones(len(layout)))
     np.testing.assert_allclose(posterior.weights[:, 0], weights, rtol=0, atol=1e-7 * np.abs(weights).max())
-    mean = covariance.toward(new, sites).values @ weights
+    mean = covariance.toward(new, layout).values @ weights
     np.testing.assert_allclose(posterior.marginals(new).mean[:, 0], mean, rtol=1e-6, atol=1e-7)

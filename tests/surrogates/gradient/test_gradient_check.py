@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sonde.surrogates.gradient.gradient_check import judge
+from sonde.surrogates.gradient.gradient_check import check_gradients
 
 Array = NDArray[np.float64]
 Evaluated = tuple[Array, Array]  # values (n,) and gradients (n, d)
@@ -39,7 +39,7 @@ def griewank(u: Array) -> Evaluated:
 def searched(
     function: Callable[[Array], Evaluated], half: float, seed: int, count: int = 60, d: int = 4, widest: float = -0.7
 ) -> tuple[Array, Array, Array]:
-    """Points of the unit cube as a search leaves them, some near others at all distances, and what is seen there."""
+    """Points of the unit cube as a search leaves them, some near others at all distances, with values and gradients."""
     rng = np.random.default_rng(seed)
     x = np.empty((count, d))
     x[:10] = rng.random((10, d))
@@ -54,42 +54,42 @@ def searched(
 
 def test_right_gradients_of_a_smooth_function_are_right() -> None:
     for seed in range(20):
-        verdict = judge(*searched(smooth, 1.0, seed))
-        assert not verdict.false.any()
-        assert verdict.factor is None
+        check = check_gradients(*searched(smooth, 1.0, seed))
+        assert not check.wrong.any()
+        assert check.factor is None
 
 
 @pytest.mark.parametrize(
     ("function", "half"),
     [(rastrigin, 5.12), (griewank, 50.0), (griewank, 200.0), (ackley, 5.0), (ackley, 10.0), (ackley, 32.0)],
 )
-def test_right_gradients_of_a_rippled_function_are_never_false(
+def test_right_gradients_of_a_multimodal_function_are_never_wrong(
     function: Callable[[Array], Evaluated], half: float
 ) -> None:
-    suspected = [seed for seed in range(20) if judge(*searched(function, half, seed)).false.any()]
+    suspected = [seed for seed in range(20) if check_gradients(*searched(function, half, seed)).wrong.any()]
     assert suspected == []
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.3])
-def test_gradients_with_noise_are_not_false(noise: float) -> None:
+def test_gradients_with_noise_are_not_wrong(noise: float) -> None:
     rng = np.random.default_rng(0)
     for seed in range(10):
         x, values, gradients = searched(smooth, 1.0, seed)
         noisy = gradients * (1 + noise * rng.standard_normal(gradients.shape))
-        assert not judge(x, values, noisy).false.all()
+        assert not check_gradients(x, values, noisy).wrong.all()
 
 
 def test_noisy_values_are_no_fault_of_the_gradients() -> None:
     rng = np.random.default_rng(0)
     for seed in range(10):
         x, values, gradients = searched(smooth, 1.0, seed)
-        assert not judge(x, values + values.std() * rng.standard_normal(60), gradients).false.all()
+        assert not check_gradients(x, values + values.std() * rng.standard_normal(60), gradients).wrong.all()
 
 
-def test_a_factor_of_less_than_two_is_let_pass() -> None:
+def test_a_factor_of_less_than_two_is_accepted() -> None:
     x, values, gradients = searched(smooth, 1.0, 0)
-    assert not judge(x, values, 1.8 * gradients).false.any()
-    assert judge(x, values, 2.5 * gradients).false.all()
+    assert not check_gradients(x, values, 1.8 * gradients).wrong.any()
+    assert check_gradients(x, values, 2.5 * gradients).wrong.all()
 
 
 # wrong ones
@@ -97,60 +97,60 @@ def test_a_factor_of_less_than_two_is_let_pass() -> None:
 
 @pytest.mark.parametrize("factor", [-1.0, 100.0, 1e-3, -20.0, 1e6, 1e-6])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_common_factor_is_found_and_named(factor: float, seed: int) -> None:
+def test_a_common_factor_is_found_and_returned(factor: float, seed: int) -> None:
     x, values, gradients = searched(smooth, 1.0, seed)
-    verdict = judge(x, values, factor * gradients)
-    assert verdict.false.all()
-    assert verdict.factor == pytest.approx(1 / factor, rel=0.2)
+    check = check_gradients(x, values, factor * gradients)
+    assert check.wrong.all()
+    assert check.factor == pytest.approx(1 / factor, rel=0.2)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_gradients_of_values_that_do_not_follow_them_at_all_are_false(seed: int) -> None:
-    """A constant direction, that of no function with these values; told by neighbours that are very near."""
+def test_gradients_unrelated_to_the_values_are_wrong(seed: int) -> None:
+    """A constant direction, that of no function with these values; only very near neighbours show it."""
     x, values, gradients = searched(smooth, 1.0, seed, widest=-2.7)
-    verdict = judge(x, values, np.tile(100 * gradients.std() * np.array([1.0, -1.0, 1.0, -1.0]), (60, 1)))
-    assert verdict.false.all()
+    check = check_gradients(x, values, np.tile(100 * gradients.std() * np.array([1.0, -1.0, 1.0, -1.0]), (60, 1)))
+    assert check.wrong.all()
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_one_liar_is_found_among_honest_ones(seed: int) -> None:
+def test_one_outlier_is_found_among_right_gradients(seed: int) -> None:
     x, values, gradients = searched(smooth, 1.0, seed)
     x[30:36] = 0.15 + 0.002 * np.random.default_rng(seed).normal(size=(6, 4))
     values, gradients = smooth(2 * (x - 0.6))
     gradients = 2 * gradients
     gradients[30] *= -1
-    verdict = judge(x, values, gradients)
-    assert verdict.false[30]
-    assert not np.delete(verdict.false, 30).any()
-    assert verdict.factor is None
+    check = check_gradients(x, values, gradients)
+    assert check.wrong[30]
+    assert not np.delete(check.wrong, 30).any()
+    assert check.factor is None
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_tenth_of_them_turned_around_is_no_reason_to_distrust_all(seed: int) -> None:
+def test_a_tenth_of_wrong_sign_does_not_make_the_others_wrong(seed: int) -> None:
     x, values, gradients = searched(smooth, 1.0, seed)
-    turned = np.random.default_rng(seed).random(60) < 0.1
-    verdict = judge(x, values, np.where(turned[:, None], -gradients, gradients))
-    assert not verdict.false[~turned].any()
+    negated = np.random.default_rng(seed).random(60) < 0.1
+    check = check_gradients(x, values, np.where(negated[:, None], -gradients, gradients))
+    assert not check.wrong[~negated].any()
 
 
 # what is missing or odd
 
 
-def test_too_few_gradients_are_not_judged() -> None:
+def test_too_few_gradients_are_not_checked() -> None:
     x, values, gradients = searched(smooth, 1.0, 0)
     missing = np.full_like(gradients, np.nan)
-    assert not judge(x, values, missing).false.any()
+    assert not check_gradients(x, values, missing).wrong.any()
     missing[7] = -gradients[7]
-    assert not judge(x, values, missing).false.any()
-    assert not judge(x[:1], values[:1], -gradients[:1]).false.any()
-    assert judge(x[:0], values[:0], gradients[:0]).false.shape == (0,)
+    assert not check_gradients(x, values, missing).wrong.any()
+    assert not check_gradients(x[:1], values[:1], -gradients[:1]).wrong.any()
+    assert check_gradients(x[:0], values[:0], gradients[:0]).wrong.shape == (0,)
 
 
-def test_only_what_was_told_is_false() -> None:
+def test_only_known_gradients_are_wrong() -> None:
     x, values, gradients = searched(smooth, 1.0, 0)
     told = np.arange(60) % 4 > 0
-    verdict = judge(x, values, np.where(told[:, None], -gradients, np.nan))
-    np.testing.assert_array_equal(verdict.false, told)
+    check = check_gradients(x, values, np.where(told[:, None], -gradients, np.nan))
+    np.testing.assert_array_equal(check.wrong, told)
 
 
 def test_missing_entries_where_points_do_not_differ_do_not_matter() -> None:
@@ -158,22 +158,22 @@ def test_missing_entries_where_points_do_not_differ_do_not_matter() -> None:
     x[:, 2:] = 0.5  # a search of the first two parameters
     values, gradients = smooth(2 * (x - 0.6))
     gradients[:, 2:] = np.nan
-    assert not judge(x, values, 2 * gradients).false.any()
-    assert judge(x, values, -2 * gradients).false.all()
+    assert not check_gradients(x, values, 2 * gradients).wrong.any()
+    assert check_gradients(x, values, -2 * gradients).wrong.all()
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-10, 1e10, 1e300])
 def test_units_of_the_values_do_not_matter(scale: float) -> None:
     x, values, gradients = searched(smooth, 1.0, 0)
-    assert not judge(x, scale * values, scale * gradients).false.any()
-    assert judge(x, scale * values, -scale * gradients).false.all()
+    assert not check_gradients(x, scale * values, scale * gradients).wrong.any()
+    assert check_gradients(x, scale * values, -scale * gradients).wrong.all()
 
 
 def test_a_shift_of_the_values_does_not_matter() -> None:
     x, values, gradients = searched(smooth, 1.0, 0)
     for shift in (-1e3, 1e6):
-        assert not judge(x, values + shift, gradients).false.any()
-        assert judge(x, values + shift, -gradients).false.all()
+        assert not check_gradients(x, values + shift, gradients).wrong.any()
+        assert check_gradients(x, values + shift, -gradients).wrong.all()
 
 
 @pytest.mark.parametrize(
@@ -189,20 +189,20 @@ def test_a_shift_of_the_values_does_not_matter() -> None:
         (np.linspace(0, 5e-324, 20), np.full((20, 2), 1.0)),
     ],
 )
-def test_odd_numbers_are_judged_without_a_warning(values: Array, gradients: Array) -> None:
+def test_extreme_numbers_are_checked_without_a_warning(values: Array, gradients: Array) -> None:
     x = np.random.default_rng(0).random((20, 2))
     x[10:] = x[:10] + 0.01
-    assert judge(x, values, gradients).false.shape == (20,)
+    assert check_gradients(x, values, gradients).wrong.shape == (20,)
 
 
-def test_one_point_again_and_again_says_nothing() -> None:
+def test_one_repeated_point_tells_nothing() -> None:
     x = np.full((8, 2), 0.5)
-    assert not judge(x, np.arange(8.0), np.ones((8, 2))).false.any()
+    assert not check_gradients(x, np.arange(8.0), np.ones((8, 2))).wrong.any()
 
 
 def test_the_data_are_left_as_they_are() -> None:
     data = searched(smooth, 1.0, 0)
     copies = [each.copy() for each in data]
-    judge(*data)
+    check_gradients(*data)
     for one, other in zip(data, copies, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -10,23 +10,23 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
 from tests.space.spaces import examples
-from tests.surrogates.models import numeric_gradient
-from tests.surrogates.slope_models import (
+from tests.surrogates.gradient_models import (
     ALL,
     OWN,
     SHARED,
     TRENDS,
     TWICE,
     close_points,
+    full_layout,
+    gradient_covariance,
     kernel_entries,
     kernel_matrix,
+    partial_layout,
     points_of,
-    slope_covariance,
-    some_sites,
-    whole_sites,
 )
+from tests.surrogates.models import numeric_gradient
 
-from sonde.surrogates.exact import marginal_likelihood as evidence
+from sonde.surrogates.exact import marginal_likelihood as exact
 from sonde.surrogates.exact.covariance import Covariance
 from sonde.surrogates.gradient.covariance import GradientCovariance
 from sonde.surrogates.gradient.marginal_likelihood import log_evidence, noise_of
@@ -34,54 +34,56 @@ from sonde.surrogates.gradient.observations import ObservationLayout
 
 Array = NDArray[np.float64]
 MODELS = [(name, trend) for name in ALL for trend in TRENDS]
-SEEN: dict[str, Callable[[Array], ObservationLayout]] = {
-    "all gradients": whole_sites,
-    "some gradients": some_sites,
+LAYOUTS: dict[str, Callable[[Array], ObservationLayout]] = {
+    "all gradients": full_layout,
+    "some gradients": partial_layout,
     "no gradients": ObservationLayout,
 }
 
 
-def data_of(sites: ObservationLayout, seed: int = 0) -> tuple[Array, Array, Array]:
+def data_of(layout: ObservationLayout, seed: int = 0) -> tuple[Array, Array, Array]:
     """Observations (N,), told noise variances of values (n,), and mean squares of gradients (p,)."""
     rng = np.random.default_rng([seed, 3])
-    n, p = sites.x.shape
-    return rng.normal(size=len(sites)), rng.uniform(0.0, 0.1, n), rng.uniform(0.5, 4.0, p)
+    n, p = layout.x.shape
+    return rng.normal(size=len(layout)), rng.uniform(0.0, 0.1, n), rng.uniform(0.5, 4.0, p)
 
 
-def density(covariance: GradientCovariance, sites: ObservationLayout, y: Array, told: Array, power: Array) -> float:
-    matrix = covariance.between(sites, sites) + np.diag(noise_of(covariance, sites, told, power))
+def density(
+    covariance: GradientCovariance, layout: ObservationLayout, y: Array, told: Array, mean_squares: Array
+) -> float:
+    matrix = covariance.between(layout, layout) + np.diag(noise_of(covariance, layout, told, mean_squares))
     return float(multivariate_normal(np.zeros(len(y)), 0.5 * (matrix + matrix.T)).logpdf(y))
 
 
 @pytest.mark.parametrize(("profile", "trend"), MODELS)
-@pytest.mark.parametrize("shown", SEEN)
+@pytest.mark.parametrize("shown", LAYOUTS)
 def test_it_is_the_density_of_a_normal(profile: str, trend: str | None, shown: str) -> None:
-    covariance, sites = slope_covariance(profile, trend), SEEN[shown](points_of(6))
-    data = data_of(sites)
-    assert log_evidence(covariance, sites, *data)[0] == pytest.approx(density(covariance, sites, *data), rel=1e-10)
+    covariance, layout = gradient_covariance(profile, trend), LAYOUTS[shown](points_of(6))
+    data = data_of(layout)
+    assert log_evidence(covariance, layout, *data)[0] == pytest.approx(density(covariance, layout, *data), rel=1e-10)
 
 
 @pytest.mark.parametrize("trend", TRENDS)
 def test_it_is_the_density_with_the_matrix_of_the_kernels(trend: str | None) -> None:
-    covariance, sites = slope_covariance("matern52", trend), some_sites(close_points())
-    y, told, power = data_of(sites)
-    entries = kernel_entries(sites)
-    gradient_noise = covariance.gradient_noise * power[sites.gradients[1]]
+    covariance, layout = gradient_covariance("matern52", trend), partial_layout(close_points())
+    y, told, mean_squares = data_of(layout)
+    entries = kernel_entries(layout)
+    gradient_noise = covariance.gradient_noise * mean_squares[layout.gradients[1]]
     noise = np.diag(np.concatenate([covariance.noise + told, gradient_noise]))
     matrix = kernel_matrix("matern52", trend, False)[np.ix_(entries, entries)] + noise
     expected = multivariate_normal(np.zeros(len(y)), matrix).logpdf(y)
-    assert log_evidence(covariance, sites, y, told, power)[0] == pytest.approx(expected, rel=1e-9)
+    assert log_evidence(covariance, layout, y, told, mean_squares)[0] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(("profile", "trend"), MODELS)
-@pytest.mark.parametrize("shown", SEEN)
+@pytest.mark.parametrize("shown", LAYOUTS)
 @pytest.mark.parametrize("groups", [OWN, SHARED], ids=["own", "shared"])
 def test_its_gradient(profile: str, trend: str | None, shown: str, groups: NDArray[np.intp]) -> None:
-    covariance, sites = slope_covariance(profile, trend, groups), SEEN[shown](points_of(5, len(groups)))
-    data = data_of(sites)
-    _, gradient = log_evidence(covariance, sites, *data)
+    covariance, layout = gradient_covariance(profile, trend, groups), LAYOUTS[shown](points_of(5, len(groups)))
+    data = data_of(layout)
+    _, gradient = log_evidence(covariance, layout, *data)
     expected = numeric_gradient(
-        lambda theta: density(replace(covariance, theta=theta), sites, *data), covariance.theta, step=1e-5
+        lambda theta: density(replace(covariance, theta=theta), layout, *data), covariance.theta, step=1e-5
     )
     assert len(gradient) == len(covariance.theta)
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6)
@@ -90,46 +92,46 @@ def test_its_gradient(profile: str, trend: str | None, shown: str, groups: NDArr
 @pytest.mark.parametrize(("profile", "trend"), MODELS)
 @pytest.mark.parametrize("told", [0.0, 0.3], ids=["no noise told", "noise told"])
 def test_its_gradient_where_points_are_close(profile: str, trend: str | None, told: float) -> None:
-    covariance, sites = slope_covariance(profile, trend, gradient_noise=0.3), some_sites(close_points())
-    y, _, power = data_of(sites)
-    data = y, told * np.arange(len(sites.x)), power
-    _, gradient = log_evidence(covariance, sites, *data)
+    covariance, layout = gradient_covariance(profile, trend, gradient_noise=0.3), partial_layout(close_points())
+    y, _, mean_squares = data_of(layout)
+    data = y, told * np.arange(len(layout.x)), mean_squares
+    _, gradient = log_evidence(covariance, layout, *data)
     expected = numeric_gradient(
-        lambda theta: density(replace(covariance, theta=theta), sites, *data), covariance.theta, step=1e-4
+        lambda theta: density(replace(covariance, theta=theta), layout, *data), covariance.theta, step=1e-4
     )
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("trend", [None, "quadratic"])
-def test_without_slopes_it_is_the_evidence_of_the_exact_process(trend: str | None) -> None:
-    covariance, sites = slope_covariance("matern52", trend, SHARED), ObservationLayout(points_of(7, 4))
-    y, told, power = data_of(sites)
+def test_without_gradients_it_is_that_of_the_exact_process(trend: str | None) -> None:
+    covariance, layout = gradient_covariance("matern52", trend, SHARED), ObservationLayout(points_of(7, 4))
+    y, told, mean_squares = data_of(layout)
     plain = Covariance(covariance.groups, covariance.theta[:-1], covariance.quadratic)
-    value, gradient = log_evidence(covariance, sites, y, told, power)
-    expected, gradients = evidence.log_evidence(plain, sites.x, y, told)
+    value, gradient = log_evidence(covariance, layout, y, told, mean_squares)
+    expected, gradients = exact.log_evidence(plain, layout.x, y, told)
     assert value == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(gradient[:-1], gradients, rtol=1e-9, atol=1e-11)
     assert gradient[-1] == 0.0
 
 
-def test_slopes_of_one_value_by_hand() -> None:
-    """One value and one slope of an RBF are independent normals."""
-    length, scale, noise, share, power = 0.6, 1.4, 0.02, 0.1, 3.0
+def test_one_value_and_one_derivative_by_hand() -> None:
+    """One value and one derivative of an RBF are independent normals."""
+    length, scale, noise, share, mean_squares = 0.6, 1.4, 0.02, 0.1, 3.0
     covariance = GradientCovariance(np.array([0]), np.log([length, scale, noise, share]), False, "rbf")
-    sites, y = ObservationLayout(np.array([[0.3]]), np.array([[0], [0]])), np.array([0.7, -1.9])
-    variances = np.array([scale + 1.0 + noise + 0.05, scale / length**2 + share * power])
-    value, gradient = log_evidence(covariance, sites, y, np.array([0.05]), np.array([power]))
+    layout, y = ObservationLayout(np.array([[0.3]]), np.array([[0], [0]])), np.array([0.7, -1.9])
+    variances = np.array([scale + 1.0 + noise + 0.05, scale / length**2 + share * mean_squares])
+    value, gradient = log_evidence(covariance, layout, y, np.array([0.05]), np.array([mean_squares]))
     assert value == pytest.approx(-0.5 * np.sum(y**2 / variances + np.log(2 * np.pi * variances)), rel=1e-12)
     gradients = 0.5 * (y**2 / variances**2 - 1 / variances)  # in the variances
     steep = scale / length**2
     expected = [-2 * steep * gradients[1], scale * gradients[0] + steep * gradients[1], noise * gradients[0]]
-    np.testing.assert_allclose(gradient, [*expected, share * power * gradients[1]], rtol=1e-11)
+    np.testing.assert_allclose(gradient, [*expected, share * mean_squares * gradients[1]], rtol=1e-11)
 
 
-def test_noise_is_that_of_values_slopes_and_curvatures() -> None:
-    covariance = slope_covariance("rbf", "bowl", noise=0.02, gradient_noise=0.1)
-    sites = ObservationLayout(points_of(2), np.array([[0, 1, 1], [2, 0, 2]]), np.array([[0, 0], [1, 0], [1, 2]]))
-    found = noise_of(covariance, sites, np.array([0.0, 0.5]), np.array([1.0, 2.0, 4.0]))
+def test_noise_is_that_of_values_gradients_and_curvatures() -> None:
+    covariance = gradient_covariance("rbf", "bowl", noise=0.02, gradient_noise=0.1)
+    layout = ObservationLayout(points_of(2), np.array([[0, 1, 1], [2, 0, 2]]), np.array([[0, 0], [1, 0], [1, 2]]))
+    found = noise_of(covariance, layout, np.array([0.0, 0.5]), np.array([1.0, 2.0, 4.0]))
     weights = covariance.scale * covariance.roots**2
     bent = [3 * weights[1] * covariance.roots[1] ** 2, weights[0] * covariance.roots[2] ** 2]
     expected = [0.02, 0.52, 0.4, 0.1, 0.4, 0.1 * bent[0], 0.1 * bent[1]]
@@ -138,9 +140,9 @@ def test_noise_is_that_of_values_slopes_and_curvatures() -> None:
 
 @pytest.mark.parametrize("profile", TWICE)
 def test_noise_of_curvatures_is_a_share_of_their_prior_variance(profile: str) -> None:
-    covariance, sites = slope_covariance(profile, gradient_noise=0.1), whole_sites(points_of(2), curvatures=True)
-    found = noise_of(covariance, sites, np.zeros(2), np.ones(3))[sites.curvature_entries]
-    variances = np.diagonal(covariance.between(sites, sites))[sites.curvature_entries]
+    covariance, layout = gradient_covariance(profile, gradient_noise=0.1), full_layout(points_of(2), curvatures=True)
+    found = noise_of(covariance, layout, np.zeros(2), np.ones(3))[layout.curvature_entries]
+    variances = np.diagonal(covariance.between(layout, layout))[layout.curvature_entries]
     np.testing.assert_allclose(found, 0.1 * variances, rtol=1e-12)
 
 
@@ -149,46 +151,52 @@ def test_noise_of_curvatures_is_a_share_of_their_prior_variance(profile: str) ->
     model=st.sampled_from(MODELS), n=st.integers(1, 6), p=st.integers(1, 4), split=st.integers(0, 3),
     seed=st.integers(0, 999),
 )  # fmt: skip
-def test_any_missing_slopes(model: tuple[str, str | None], n: int, p: int, split: int, seed: int) -> None:
+def test_any_missing_gradients(model: tuple[str, str | None], n: int, p: int, split: int, seed: int) -> None:
     """A density with its gradient in a random direction, whatever is missing and however columns are grouped."""
     groups = np.maximum(np.arange(p) - split, 0)  # the first columns share one lengthscale
-    covariance, sites = slope_covariance(*model, groups, seed=seed), some_sites(points_of(n, p, seed), seed=seed)
-    data = data_of(sites, seed)
-    value, gradient = log_evidence(covariance, sites, *data)
-    assert value == pytest.approx(density(covariance, sites, *data), rel=1e-9, abs=1e-9)
-    way = np.random.default_rng(seed).normal(size=len(covariance.theta))
-    low, high = (
-        density(replace(covariance, theta=covariance.theta + step * way), sites, *data) for step in (-1e-5, 1e-5)
+    covariance, layout = (
+        gradient_covariance(*model, groups, seed=seed),
+        partial_layout(points_of(n, p, seed), seed=seed),
     )
-    assert gradient @ way == pytest.approx((high - low) / 2e-5, rel=1e-5, abs=1e-5)
+    data = data_of(layout, seed)
+    value, gradient = log_evidence(covariance, layout, *data)
+    assert value == pytest.approx(density(covariance, layout, *data), rel=1e-9, abs=1e-9)
+    direction = np.random.default_rng(seed).normal(size=len(covariance.theta))
+    low, high = (
+        density(replace(covariance, theta=covariance.theta + step * direction), layout, *data) for step in (-1e-5, 1e-5)
+    )
+    assert gradient @ direction == pytest.approx((high - low) / 2e-5, rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize(("profile", "trend"), MODELS)
-def test_repeated_points_without_noise_have_finite_evidence(profile: str, trend: str | None) -> None:
-    covariance = slope_covariance(profile, trend, noise=1e-8, gradient_noise=1e-8)
-    sites = whole_sites(np.repeat(points_of(3), 3, axis=0))
-    y, _, power = data_of(sites)
-    value, gradient = log_evidence(covariance, sites, y, np.zeros(9), power)
+def test_repeated_points_without_noise_have_finite_marginal_likelihood(profile: str, trend: str | None) -> None:
+    covariance = gradient_covariance(profile, trend, noise=1e-8, gradient_noise=1e-8)
+    layout = full_layout(np.repeat(points_of(3), 3, axis=0))
+    y, _, mean_squares = data_of(layout)
+    value, gradient = log_evidence(covariance, layout, y, np.zeros(9), mean_squares)
     assert np.isfinite(value)
     assert np.all(np.isfinite(gradient))
 
 
 @pytest.mark.parametrize("lengthscale", [5e-3, 1e3], ids=["shortest", "longest"])
 @pytest.mark.parametrize("profile", ALL)
-def test_extreme_lengthscales_have_finite_evidence(profile: str, lengthscale: float) -> None:
-    covariance, sites = slope_covariance(profile, "bowl", noise=1e-8, gradient_noise=1e-8), whole_sites(close_points())
+def test_extreme_length_scales_have_finite_marginal_likelihood(profile: str, lengthscale: float) -> None:
+    covariance, layout = (
+        gradient_covariance(profile, "bowl", noise=1e-8, gradient_noise=1e-8),
+        full_layout(close_points()),
+    )
     covariance.theta[:3] = np.log(lengthscale)
-    y, _, power = data_of(sites)
-    value, gradient = log_evidence(covariance, sites, y, np.zeros(8), power)
+    y, _, mean_squares = data_of(layout)
+    value, gradient = log_evidence(covariance, layout, y, np.zeros(8), mean_squares)
     assert np.isfinite(value)
     assert np.all(np.isfinite(gradient))
 
 
-def test_data_are_left_as_they_were() -> None:
-    covariance, sites = slope_covariance("matern52", "bowl"), some_sites(points_of(5))
-    data = data_of(sites)
-    arrays = [*data, sites.x, sites.gradients, covariance.theta]
+def test_inputs_are_not_changed() -> None:
+    covariance, layout = gradient_covariance("matern52", "bowl"), partial_layout(points_of(5))
+    data = data_of(layout)
+    arrays = [*data, layout.x, layout.gradients, covariance.theta]
     before = [each.copy() for each in arrays]
-    log_evidence(covariance, sites, *data)
+    log_evidence(covariance, layout, *data)
     for one, other in zip(before, arrays, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -2,25 +2,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.surrogates.slope_models import ALL, TRENDS, points_of, slope_covariance, whole_sites
+from tests.surrogates.gradient_models import ALL, TRENDS, full_layout, gradient_covariance, points_of
 
 from sonde.surrogates.gradient.products import Products
 
 
 @pytest.mark.parametrize("trend", TRENDS)
 @pytest.mark.parametrize("profile", ALL)
-def test_a_product_is_that_with_the_whole_matrix(profile: str, trend: str | None) -> None:
-    covariance, x, y = slope_covariance(profile, trend), points_of(4), points_of(6, seed=1)
+def test_a_product_is_that_with_the_dense_matrix(profile: str, trend: str | None) -> None:
+    covariance, x, y = gradient_covariance(profile, trend), points_of(4), points_of(6, seed=1)
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=6), rng.normal(size=y.shape)
-    whole = covariance.between(whole_sites(x), whole_sites(y)) @ np.concatenate([a, b.ravel()])
+    whole = covariance.between(full_layout(x), full_layout(y)) @ np.concatenate([a, b.ravel()])
     values, gradients = Products(covariance, x, y)(a, b)
     np.testing.assert_allclose(values, whole[:4], rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(gradients.ravel(), whole[4:], rtol=1e-10, atol=1e-12)
 
 
-def test_many_products_leave_what_is_kept_as_it_was() -> None:
-    products = Products(slope_covariance("matern52", "bowl"), points_of(4), points_of(6, seed=1))
+def test_repeated_products_are_equal() -> None:
+    products = Products(gradient_covariance("matern52", "bowl"), points_of(4), points_of(6, seed=1))
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=6), rng.normal(size=(6, 3))
     first = products(a, b)

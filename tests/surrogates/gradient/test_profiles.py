@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.surrogates.slope_models import ALL, kernel_of, slope_covariance
+from tests.surrogates.gradient_models import ALL, gradient_covariance, kernel_of
 
 from sonde.kernels.structure import Pair
 from sonde.surrogates.gradient.profiles import PROFILES
@@ -24,13 +24,13 @@ def derivatives(name: str, s: Array, order: int) -> list[Array]:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_at_no_distance_it_is_one(name: str) -> None:
+def test_at_distance_zero_a_profile_is_one(name: str) -> None:
     (value,) = derivatives(name, np.zeros(()), 0)
     assert value == 1.0
 
 
 @pytest.mark.parametrize(("name", "order"), CASES)
-def test_as_many_derivatives_as_were_asked_for(name: str, order: int) -> None:
+def test_the_number_of_derivatives_is_the_order(name: str, order: int) -> None:
     found = derivatives(name, SQUARES, order)
     assert [each.shape for each in found] == [SQUARES.shape] * (order + 1)
     for one, other in zip(derivatives(name, SQUARES, order - 1), found[:-1], strict=True):
@@ -38,8 +38,8 @@ def test_as_many_derivatives_as_were_asked_for(name: str, order: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "order"), CASES)
-def test_each_is_the_slope_of_the_one_before(name: str, order: int) -> None:
-    """A complex step: Im f(s + ih) / h is f'(s) without a difference of neighbours."""
+def test_each_is_the_complex_step_derivative_of_the_one_before(name: str, order: int) -> None:
+    """A complex step: Im f(s + ih) / h is f'(s) without cancellation."""
     before = derivatives(name, SQUARES + 1e-30j, order - 1)[-1]
     np.testing.assert_allclose(derivatives(name, SQUARES, order)[-1], before.imag / 1e-30, rtol=1e-11)
 
@@ -53,8 +53,8 @@ def test_each_is_the_finite_difference_of_the_one_before(name: str, order: int) 
 
 @pytest.mark.parametrize("name", ALL)
 def test_they_are_those_of_the_kernels(name: str) -> None:
-    """Automatic differentiation of the kernel's own formula, from no distance on."""
-    kernel = kernel_of(slope_covariance(name)).parts[0].kernel.kernel
+    """Automatic differentiation of the kernel's own formula, from distance zero on."""
+    kernel = kernel_of(gradient_covariance(name)).parts[0].kernel.kernel
     functions: list[Callable[[Any], Any]] = [lambda s: kernel.profile(Pair(s, s, s, s))]
     for _ in range(min(PROFILES[name].smooth + 1, 3)):
         functions.append(jax.grad(functions[-1]))
@@ -66,14 +66,14 @@ def test_they_are_those_of_the_kernels(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_derivatives_below_the_line_of_smoothness_go_on_to_no_distance(name: str) -> None:
+def test_derivatives_up_to_the_smoothness_are_continuous_at_distance_zero(name: str) -> None:
     order = min(PROFILES[name].smooth, 2) + 1
     here, near = derivatives(name, np.zeros(1), order), derivatives(name, np.full(1, 1e-14), order)
     np.testing.assert_allclose(near, here, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("name", "order"), [("matern52", 3), ("matern72", 4)])
-def test_beyond_it_they_grow_as_one_over_the_distance_and_stay_finite(name: str, order: int) -> None:
+def test_derivatives_beyond_the_smoothness_grow_as_one_over_the_distance_and_stay_finite(name: str, order: int) -> None:
     r = np.array([1e-6, 1e-8])
     last = derivatives(name, r**2, order)[order] * r
     assert last[1] == pytest.approx(last[0], rel=1e-5)
@@ -82,7 +82,7 @@ def test_beyond_it_they_grow_as_one_over_the_distance_and_stay_finite(name: str,
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_far_apart_there_is_nothing(name: str) -> None:
+def test_far_apart_all_derivatives_vanish(name: str) -> None:
     for each in derivatives(name, np.array([1e8, 1e20]), 3):
         assert np.all(np.isfinite(each))
         assert np.all(np.abs(each) < 1e-7)
@@ -97,7 +97,7 @@ def test_signs_alternate(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_squares_are_left_as_they_were(name: str) -> None:
+def test_inputs_are_not_changed(name: str) -> None:
     s = SQUARES.copy()
     derivatives(name, s, ORDERS[name])
     np.testing.assert_array_equal(s, SQUARES)

@@ -1,1 +1,1 @@
-"""First-order Bayesian optimization: a model of values and gradients, and local searches from many starts."""
+"""First-order Bayesian optimization: a Gaussian process on values and gradients, and multi-start local searches."""

@@ -1,16 +1,17 @@
-"""Descents: each from a start of its own to the bottom of its basin.
+"""Multi-start local searches with trust regions: each runs from its own start to a local minimum.
 
-Slopes make a local search so cheap that many fit into a budget. So a result is compared with the best of its own
-descent and not with the best of all: a start on a hillside is worse than a bottom found before, and may lead below it.
+Gradients make a local search so cheap that many fit into a budget. A trial is therefore compared with the best trial of
+its own local search, not with the incumbent: a start that is worse than a known local minimum may lead below it.
 
-A descent has a region that grows with success and shrinks with failure, and reaches halfway to the nearest bottom that
-is known: the results there are what a model of the results nearby would go back to. It is at a bottom where the slope
-promises no more gain over another step like the last one; the best of all then *rests*, to go on with its last digits
-while there are others to begin. It is over at a bottom, where it has not gained for long, and where it has come to a
-bottom that is known or is on the way to it. Results belong to the descent whose region they lie in; one that lies in
-none is a start, unless no descent asked for it and it is not the best of all. So several descents go on side by side
-where several workers do, and the state is a fold over the results in the order of their trials' numbers, the same in
-any process.
+Every local search has a trust region, a box that grows after successes and shrinks after failures. The box reaches at
+most halfway to the nearest known local minimum, because a local model would otherwise return to the trials there. A
+search is *converged* where the gradient predicts no more gain over another step like the last one. A converged search
+that holds the incumbent continues with its last digits; any other one is finished. A search is also finished after many
+trials without success, and when it arrives at a known local minimum or descends towards one.
+
+A trial belongs to the local search whose region contains it. A trial in no region is a new start if a local search
+requested it or if it is the best so far. Several local searches can therefore run in parallel, and the state is a fold
+over the trials in the order of their numbers, the same in any process.
 """
 
 from __future__ import annotations
@@ -22,155 +23,159 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-WIDEST, START, NARROWEST = 1.6, 0.4, 2.0**-10  # sides of a region
-PATIENCE, SUCCESSES = 2, 2  # in a row, to halve and to double it
-STALLED, LEADING = 6, 12  # trials in a row without success after which a descent is over, and the best of all
-GAIN = 1e-3  # of the spread of all values: less is no success
-PROMISE, FINE = 1e-3, 1e-8  # of the spread: what a descent must promise to go on, and the best of all at rest
-KNOWN = 1e-3  # closer than this in every coordinate to the bottom of an earlier one is the same
-BASIN = 1.0, 3.0  # what the slope foretells of the fall to a bottom, in units of the fall, within its basin
+WIDEST, START, NARROWEST = 1.6, 0.4, 2.0**-10  # sides of a trust region
+PATIENCE, SUCCESSES = 2, 2  # failures in a row that halve the side, and successes in a row that double it
+STALLED, LEADING = 6, 12  # trials in a row without success that finish a search, and the search of the incumbent
+GAIN = 1e-3  # share of the spread of all values: a smaller gain is no success
+COARSE, FINE = (
+    1e-3,
+    1e-8,
+)  # share of the spread: predicted gain at which a search converges, and the incumbent's finishes
+SAME_MINIMUM = 1e-3  # two minima closer than this in every coordinate are one
+BASIN = 1.0, 3.0  # within a basin: predicted decrease to its minimum, as a multiple of the actual one
 
 
 @dataclass
 class LocalSearch:
-    """Its best result, its region's side, and whether it is over, at a bottom of its own or a ``known`` one."""
+    """State of one local search: its best trial, the side of its trust region, and whether it goes on."""
 
     best: int
     side: float = START
-    step: float = WIDEST  # how far from its best result the last trial was
-    over: bool = False
-    moved: bool = False  # a trial was asked for since its start
-    resting: bool = False  # at a bottom of its own, whose last digits are left
-    known: bool = False
-    toward: int | None = None  # the bottom of another to which the slope at its best result seems to fall
+    last_step: float = WIDEST  # distance from the best trial to the last one
+    finished: bool = False
+    stepped: bool = False  # a trial was requested since the start
+    converged: bool = False  # at a local minimum, up to the last digits
+    duplicate: bool = False  # at a local minimum that another search has found
+    suspect: int | None = None  # the known minimum that the gradient at the best trial points to
     successes: int = 0
     failures: int = 0
     stalled: int = 0
 
     @property
-    def fresh(self) -> bool:
-        """Whether it is no more than a start."""
-        return not (self.moved or self.over or self.resting)
+    def only_start(self) -> bool:
+        """Whether no step was made from the start yet."""
+        return not (self.stepped or self.finished or self.converged)
 
     @property
-    def at_bottom(self) -> bool:
-        """Whether it has come to a bottom of its own."""
-        return (self.over or self.resting) and not self.known
+    def at_minimum(self) -> bool:
+        """Whether it has reached a local minimum that no other search had found."""
+        return (self.finished or self.converged) and not self.duplicate
 
 
 @dataclass(frozen=True)
-class Results:
-    """``values`` (n,), lower is better, infinite where a constraint is broken; ``units`` and ``gradients`` (n, d).
+class Evaluated:
+    """Evaluated trials: ``values`` (n,), lower is better, inf if infeasible; ``units`` and ``gradients`` (n, d).
 
-    Those that are not ``asked`` (n,) for by a descent may be its best, and are no failures of it. ``places`` (n,) name
-    what is not continuous of each: results at different ones are nowhere near each other.
+    Trials that no local search ``requested`` (n,) may become its best and never count as failures. ``discrete`` (n,)
+    numbers the combination of parameters that are not continuous: trials with different ones are infinitely far apart.
     """
 
     values: Array
     units: Array
     gradients: Array
-    asked: NDArray[np.bool_]
-    places: NDArray[np.intp]
+    requested: NDArray[np.bool_]
+    discrete: NDArray[np.intp]
 
-    def apart(self, i: int, others: list[int]) -> Array:
-        """Return how far others are from result i, in the coordinate that they differ most in."""
+    def distances(self, i: int, others: list[int]) -> Array:
+        """Return the maximum-norm distances of others from trial i."""
         distances = np.abs(self.units[others] - self.units[i]).max(axis=1, initial=0.0)
-        return np.where(self.places[others] == self.places[i], distances, np.inf)
+        return np.where(self.discrete[others] == self.discrete[i], distances, np.inf)
 
-    def promise(self, i: int, side: float) -> float:
-        """Return what gradients promise to gain from result i within a region, and within the cube; inf without gradients."""
-        gradients, place = self.gradients[i], self.units[i]
+    def predicted_gain(self, i: int, side: float) -> float:
+        """Return the decrease that the gradient of trial i predicts inside a region and the cube; inf without one."""
+        gradients, unit = self.gradients[i], self.units[i]
         if np.isnan(gradients).all():
             return np.inf
-        room = np.minimum(np.where(gradients > 0, place, 1 - place), side)
+        room = np.minimum(np.where(gradients > 0, unit, 1 - unit), side)
         return float(np.nansum(np.abs(gradients) * room))
 
     def spread(self, count: int) -> float:
-        """Return the distance from the median to the best of the first results."""
+        """Return the difference of the median and the best of the first values."""
         values = self.values[:count]
         values = values[np.isfinite(values)] / 4  # the difference of huge numbers is infinite
         return 4 * float(np.median(values) - np.min(values)) if len(values) else 0.0
 
 
-def follow(results: Results, first: int) -> list[LocalSearch]:
-    """Return all descents, the first one from the best of the ``first`` results, which were spread evenly."""
-    count = len(results.values)
+def replay(trials: Evaluated, first: int) -> list[LocalSearch]:
+    """Return all local searches; the first one starts from the best of the ``first`` trials, the initial design."""
+    count = len(trials.values)
     if not count:
         return []
-    descents = [LocalSearch(int(np.argmin(results.values[:first])))]
+    searches = [LocalSearch(int(np.argmin(trials.values[:first])))]
     for i in range(min(first, count), count):
-        here = _owner(results, descents, i)
-        if here is None:
-            if not results.asked[i] and results.values[i] >= np.min(results.values[:i]):
+        search = _owner(trials, searches, i)
+        if search is None:
+            if not trials.requested[i] and trials.values[i] >= np.min(trials.values[:i]):
                 continue
-            here = LocalSearch(i)
-            descents.append(here)
-        elif results.asked[i]:
-            _step(results, here, i)
-        elif results.values[i] < results.values[here.best]:
-            here.best, here.step, here.stalled = i, here.side, 0
+            search = LocalSearch(i)
+            searches.append(search)
+        elif trials.requested[i]:
+            _step(trials, search, i)
+        elif trials.values[i] < trials.values[search.best]:
+            search.best, search.last_step, search.stalled = i, search.side, 0
         else:
             continue
-        _judge(results, here, [each.best for each in descents if each.at_bottom and each is not here], i)
-    return descents
+        _update_status(trials, search, [each.best for each in searches if each.at_minimum and each is not search], i)
+    return searches
 
 
-def _owner(results: Results, descents: list[LocalSearch], i: int) -> LocalSearch | None:
-    """Return the descent in whose region a result lies, the nearest in units of its region's side."""
-    going = [each for each in descents if not each.over]
-    if not going:
+def _owner(trials: Evaluated, searches: list[LocalSearch], i: int) -> LocalSearch | None:
+    """Return the local search whose region contains a trial: the nearest one in units of its region's side."""
+    active = [each for each in searches if not each.finished]
+    if not active:
         return None
-    distances = results.apart(i, [each.best for each in going]) / [each.side for each in going]
+    distances = trials.distances(i, [each.best for each in active]) / [each.side for each in active]
     nearest = int(np.argmin(distances))
-    return going[nearest] if distances[nearest] <= 0.5 + 1e-9 else None
+    return active[nearest] if distances[nearest] <= 0.5 + 1e-9 else None
 
 
-def _step(results: Results, here: LocalSearch, i: int) -> None:
-    # no gain where nothing works; in quarters, as the difference of huge numbers is infinite
-    gained = results.values[here.best] / 4 - results.values[i] / 4 if np.isfinite(results.values[i]) else -np.inf
-    spread = results.spread(i + 1) / 4
-    success = gained > GAIN * spread
-    leading = gained > FINE * spread and results.values[i] <= np.min(results.values[: i + 1])
-    here.moved, here.step = True, float(np.abs(results.units[i] - results.units[here.best]).max())
-    here.successes, here.failures = (here.successes + 1, 0) if success else (0, here.failures + 1)
-    here.stalled = 0 if success or leading else here.stalled + 1  # the last digits of the best one count
-    if here.successes >= SUCCESSES:
-        here.side, here.successes = min(WIDEST, 2 * here.side), 0
-    if gained > 0:
-        here.best = i
-    elif here.failures >= PATIENCE:
-        here.side, here.failures = here.side / 2, 0
+def _step(trials: Evaluated, search: LocalSearch, i: int) -> None:
+    # an infeasible trial gains nothing; in quarters, because the difference of huge numbers is infinite
+    gain = trials.values[search.best] / 4 - trials.values[i] / 4 if np.isfinite(trials.values[i]) else -np.inf
+    spread = trials.spread(i + 1) / 4
+    success = gain > GAIN * spread
+    leading = gain > FINE * spread and trials.values[i] <= np.min(trials.values[: i + 1])
+    search.stepped, search.last_step = True, float(np.abs(trials.units[i] - trials.units[search.best]).max())
+    search.successes, search.failures = (search.successes + 1, 0) if success else (0, search.failures + 1)
+    search.stalled = 0 if success or leading else search.stalled + 1  # the last digits of the incumbent count
+    if search.successes >= SUCCESSES:
+        search.side, search.successes = min(WIDEST, 2 * search.side), 0
+    if gain > 0:
+        search.best = i
+    elif search.failures >= PATIENCE:
+        search.side, search.failures = search.side / 2, 0
 
 
-def _judge(results: Results, here: LocalSearch, bottoms: list[int], i: int) -> None:
-    """Say whether a descent is over after result i, and keep its region away from the bottoms of others."""
-    spread, leading = results.spread(i + 1), results.values[here.best] <= np.min(results.values[: i + 1])
-    promise = results.promise(here.best, min(here.side, here.step))
-    apart = results.apart(here.best, bottoms)
-    nearest = float(apart.min(initial=np.inf))
-    if here.best == i:
-        near = bottoms[int(np.argmin(apart))] if np.isfinite(nearest) else None
-        toward = near if near is not None and _falls_to(results, i, near) else None
-        here.known, here.toward = toward is not None and toward == here.toward, toward  # once may be chance
-    here.known |= nearest < KNOWN
-    here.resting = promise <= PROMISE * spread
-    done = here.resting and not (leading and promise > FINE * spread)
-    lost = here.stalled >= (LEADING if leading else STALLED) or (here.side < NARROWEST and not here.resting)
-    here.over = here.known or lost or done
-    here.side = min(here.side, nearest)  # halfway: the model would go there once more
-    if here.resting and not here.over:
-        here.side = min(here.side, max(4 * here.step, NARROWEST**2))  # what is tried elsewhere is not its own
+def _update_status(trials: Evaluated, search: LocalSearch, minima: list[int], i: int) -> None:
+    """Set whether a search is converged or finished after trial i, and keep its region away from others' minima."""
+    spread, leading = trials.spread(i + 1), trials.values[search.best] <= np.min(trials.values[: i + 1])
+    predicted = trials.predicted_gain(search.best, min(search.side, search.last_step))
+    distances = trials.distances(search.best, minima)
+    nearest = float(distances.min(initial=np.inf))
+    if search.best == i:
+        near = minima[int(np.argmin(distances))] if np.isfinite(nearest) else None
+        suspect = near if near is not None and _in_basin(trials, i, near) else None
+        # once may be chance, so two gradients in a row must point to the same minimum
+        search.duplicate, search.suspect = suspect is not None and suspect == search.suspect, suspect
+    search.duplicate |= nearest < SAME_MINIMUM
+    search.converged = predicted <= COARSE * spread
+    done = search.converged and not (leading and predicted > FINE * spread)
+    lost = search.stalled >= (LEADING if leading else STALLED) or (search.side < NARROWEST and not search.converged)
+    search.finished = search.duplicate or lost or done
+    search.side = min(search.side, nearest)  # a region reaches half its side, so halfway
+    if search.converged and not search.finished:
+        search.side = min(search.side, max(4 * search.last_step, NARROWEST**2))  # trials elsewhere are not its own
 
 
-def _falls_to(results: Results, i: int, bottom: int) -> bool:
-    """Whether result i may be in the basin of a bottom.
+def _in_basin(trials: Evaluated, i: int, minimum: int) -> bool:
+    """Whether trial i may be in the basin of a known local minimum.
 
-    On the way down to a bottom, a slope times the distance is the height times 1 in a cone and times 2 in a parabola;
-    across a ridge it may be anything.
+    On the way down, gradient times distance is the decrease times 1 for a cone and times 2 for a parabola; across a
+    ridge it may be anything.
     """
-    if not np.isfinite(results.values[i]):  # nor is its height
+    if not np.isfinite(trials.values[i]):
         return False
-    way = results.units[bottom] - results.units[i]
-    fall = -float(np.nansum(results.gradients[i] / 4 * way))  # in quarters, see above
-    height = float(results.values[i] / 4 - results.values[bottom] / 4)
-    return height > 0 and BASIN[0] * height <= fall <= BASIN[1] * height
+    direction = trials.units[minimum] - trials.units[i]
+    predicted = -float(np.nansum(trials.gradients[i] / 4 * direction))  # in quarters, see above
+    decrease = float(trials.values[i] / 4 - trials.values[minimum] / 4)
+    return decrease > 0 and BASIN[0] * decrease <= predicted <= BASIN[1] * decrease

@@ -1,9 +1,9 @@
-"""The covariance of values, gradients and curvatures of a Gaussian process, in closed form with closed derivatives.
+"""The covariance of values, gradients and curvatures of a Gaussian process, in closed form with derivatives.
 
-k(x, y) = s f(r.r) + c + trend,    r = (x - y) / lengthscales,    f a row of ``profiles``, the trend of ``trends``
+k(x, y) = s f(r.r) + c + trend,    r = (x - y) / lengthscales,    f from ``profiles``, the trend from ``trends``
 
 In the scaled coordinates z = x / lengthscales an isotropic covariance is h(r) = f(r.r), and the covariance of two
-derivatives is a derivative of h, negative for every one that is taken in the second point (Ament & Gomes 2022, section
+derivatives is a derivative of h, with a minus sign for every one in the second point (Ament & Gomes 2022, section
 3.2 and appendices C and D, written out in components so that any component may be missing):
 
     h_c    = 2 f' r_c
@@ -11,10 +11,10 @@ derivatives is a derivative of h, negative for every one that is taken in the se
     h_ceg  = 4 f'' (d_ce r_g + d_cg r_e + d_eg r_c) + 8 f''' r_c r_e r_g
     h_cegi = 4 f'' (d_ce d_gi + d_cg d_ei + d_ci d_eg) + 8 f''' (d_ce r_g r_i + five more) + 16 f'''' r_c r_e r_g r_i
 
-The same as ``sonde.kernels`` gives (a test compares them); plain numpy for the reason that ``covariance`` gives.
+``sonde.kernels`` gives the same (a test compares them); ``exact.covariance`` says why this is plain NumPy.
 
-Symbols: those of ``covariance``; d_ce is 1 where c = e; theta ends in the logarithm of the gradients' noise, as a share of
-their mean square.
+Symbols: those of ``exact.covariance`` and ``observations``; d_ce is 1 where c = e; theta ends in the logarithm of the
+noise variance of gradients, as a share of their mean square.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.surrogates.exact.covariance import CONSTANT, Covariance
-from sonde.surrogates.gradient.observations import ObservationLayout, Seen, one_hot
+from sonde.surrogates.gradient.observations import ObservationLayout, OrderBlock, one_hot
 from sonde.surrogates.gradient.profiles import PROFILES
 from sonde.surrogates.gradient.trends import TRENDS, Trend
 
@@ -36,16 +36,16 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class GradientCovariance(Covariance):
-    """k(x, y) for one theta, profile and trend, between sites."""
+    """The covariance k(x, y) of one theta, profile and trend, and of its derivatives."""
 
     profile: str = "matern52"
-    shape: str = "quadratic"  # of the trend, where there is one
-    hidden: int = 0  # axes along which all gradients are zero, see ``span``
+    shape: str = "quadratic"  # name of the trend, where there is one
+    complement_dim: int = 0  # dimension of the orthogonal complement, see ``subspace``
 
     @property
     def rho(self) -> float:
-        """What x.y is divided by, the hidden axes counted in."""
-        return 0.25 * (len(self.groups) - bool(self.hidden) + self.hidden)
+        """The divisor of x.y; it counts the axes of the orthogonal complement, too."""
+        return 0.25 * (len(self.groups) - bool(self.complement_dim) + self.complement_dim)
 
     @property
     def gradient_noise(self) -> float:
@@ -61,16 +61,16 @@ class GradientCovariance(Covariance):
 
     @property
     def trend(self) -> Trend | None:
-        """The prior of the mean, besides a constant."""
+        """The Gaussian prior of the mean function, besides a constant."""
         return TRENDS[self.shape](self.trend_variance, self.rho) if self.quadratic else None
 
     def diagonal(self, x: Array) -> tuple[Array, Array | None]:
-        """Return k(x, x), (...), and its slope in x, (..., p), None where it is constant."""
+        """Return k(x, x), (...), and its gradient in x, (..., p), None where it is constant."""
         flat = np.full(x.shape[:-1], self.scale + CONSTANT)
         if self.trend is None:
             return flat, None
-        value, slope = self.trend.diagonal(x)
-        return flat + value, slope
+        value, gradient = self.trend.diagonal(x)
+        return flat + value, gradient
 
     def cross(self, x: Array, y: Array) -> ValueCross:  # type: ignore[override]
         """Return k of all pairs of x (..., m, p) and y (..., n, p)."""
@@ -80,12 +80,12 @@ class GradientCovariance(Covariance):
             values += self.trend.cross(x, y)
         return ValueCross(self, x, y, values, first)
 
-    def toward(self, x: Array, sites: ObservationLayout) -> GradientCross:
-        """Return the covariances of values at x (m, p) with what is seen at sites, (m, N)."""
-        return GradientCross.of(self, x, sites)
+    def toward(self, x: Array, layout: ObservationLayout) -> GradientCross:
+        """Return the covariances of values at x (m, p) with the observations of a layout, (m, N)."""
+        return GradientCross.of(self, x, layout)
 
     def between(self, a: ObservationLayout, b: ObservationLayout) -> Array:
-        """Return the covariances of what is seen at two sets of sites, (N_a, N_b)."""
+        """Return the covariances of the observations of two layouts, (N_a, N_b)."""
         most = a.highest + b.highest
         part = Isotropic(a.x * self.roots, b.x * self.roots, self.isotropic(a.x, b.x, most))
         rows = [[self.in_x(part.block(left, right), left, right) for right in b.orders] for left in a.orders]
@@ -101,13 +101,16 @@ class GradientCovariance(Covariance):
         derivatives = PROFILES[self.profile].derivatives(np.maximum(squares, 0.0, out=squares), order)
         return [self.scale * each for each in derivatives]
 
-    def hidden_gradients(self, x: Array) -> Array:
-        """Return d k / d(x.y) of all pairs of x (n, p): the covariance of gradients along one hidden axis, (n, n)."""
-        first = -2 * self.isotropic(x, x, 1)[1] * float(self.roots[0]) ** 2
-        return first if self.trend is None else first + self.trend.hidden_gradients(x)
+    def complement_gradients(self, x: Array) -> Array:
+        """Return d k / d(x.y) of all pairs of x (n, p), (n, n).
 
-    def in_x(self, block: Array, left: Seen, right: Seen) -> Array:
-        """Return derivatives in x from those in z: each brings a factor 1 / lengthscale of its column."""
+        This is the covariance of derivatives along an axis of the orthogonal complement.
+        """
+        first = -2 * self.isotropic(x, x, 1)[1] * float(self.roots[0]) ** 2
+        return first if self.trend is None else first + self.trend.complement_gradients(x)
+
+    def in_x(self, block: Array, left: OrderBlock, right: OrderBlock) -> Array:
+        """Return derivatives in x from those in z: each has a factor 1 / length scale of its column."""
         for columns in left.columns:
             block *= self.roots[columns][:, None]
         for columns in right.columns:
@@ -117,25 +120,25 @@ class GradientCovariance(Covariance):
 
 @dataclass(frozen=True)
 class Isotropic:
-    """Derivatives of f(r.r) between points za and zb; f are the derivatives of the profile at all pairs."""
+    """Derivatives of f(r.r) between points za and zb; f holds the derivatives of the profile at all pairs."""
 
     za: Array
     zb: Array
     f: list[Array]
 
-    def block(self, left: Seen, right: Seen) -> Array:
+    def block(self, left: OrderBlock, right: OrderBlock) -> Array:
         """Return the covariances of observations of two orders, (N_left, N_right)."""
         if not len(left.points) or not len(right.points):
             return np.zeros((len(left.points), len(right.points)))
         pairs = np.ix_(left.points, right.points)
         columns = [c[:, None] for c in left.columns] + [c[None, :] for c in right.columns]
-        distances = [self._difference(c, left, right, True) for c in left.columns]
-        distances += [self._difference(c, left, right, False) for c in right.columns]
+        differences = [self._difference(c, left, right, True) for c in left.columns]
+        differences += [self._difference(c, left, right, False) for c in right.columns]
         sign = -1.0 if right.order % 2 else 1.0
-        return sign * _DERIVATIVES[len(columns)]([f[pairs] for f in self.f[: len(columns) + 1]], columns, distances)
+        return sign * _DERIVATIVES[len(columns)]([f[pairs] for f in self.f[: len(columns) + 1]], columns, differences)
 
-    def _difference(self, columns: Index, left: Seen, right: Seen, rows: bool) -> Array:
-        """Return r of all pairs in the columns of the rows, or of the columns, of the block."""
+    def _difference(self, columns: Index, left: OrderBlock, right: OrderBlock, rows: bool) -> Array:
+        """Return r of all pairs in the column of each row (``rows``) or of each column of the block."""
         if rows:
             return self.za[left.points, columns][:, None] - self.zb[right.points][:, columns].T
         return self.za[left.points][:, columns] - self.zb[right.points, columns]
@@ -171,7 +174,7 @@ _DERIVATIVES: tuple[Callable[[list[Array], list[Index], list[Array]], Array], ..
 
 @dataclass(frozen=True)
 class ValueCross:
-    """Covariances ``values`` (..., m, n) of values, and what their derivatives need."""
+    """Covariances ``values`` (..., m, n) of values, with their vector-Jacobian product."""
 
     covariance: GradientCovariance
     x: Array
@@ -182,63 +185,63 @@ class ValueCross:
     def vjp(self, weights: Array) -> Array:
         """Return sum_j weights_ij dk(x_i, y_j) / dx_i, (..., m, p)."""
         gradients = weights * self.first
-        pulled = 2 * self.covariance.roots**2 * (self.x * gradients.sum(axis=-1)[..., None] - gradients @ self.y)
+        total = 2 * self.covariance.roots**2 * (self.x * gradients.sum(axis=-1)[..., None] - gradients @ self.y)
         trend = self.covariance.trend
-        return pulled if trend is None else pulled + trend.vjp(self.x, self.y, weights)
+        return total if trend is None else total + trend.vjp(self.x, self.y, weights)
 
 
 @dataclass(frozen=True)
 class GradientCross:
-    """Covariances ``values`` (m, N) of values at x with what is seen at sites, and their derivatives in x."""
+    """Covariances ``values`` (m, N) of values at x with observations, with their vector-Jacobian product."""
 
     covariance: GradientCovariance
     x: Array
-    sites: ObservationLayout
+    layout: ObservationLayout
     f: list[Array]  # derivatives of the profile, times s, (m, n)
     r: Array  # scaled differences in the gradients' columns, (m, K)
     values: Array
 
     @classmethod
-    def of(cls, covariance: GradientCovariance, x: Array, sites: ObservationLayout) -> GradientCross:
+    def of(cls, covariance: GradientCovariance, x: Array, layout: ObservationLayout) -> GradientCross:
         """Return the covariances."""
-        roots, (points, columns) = covariance.roots, sites.gradients
-        f = covariance.isotropic(x, sites.x, 3 if sites.bends.size else 2)
-        r = (x[:, columns] - sites.x[points, columns]) * roots[columns]
-        values = np.empty((len(x), len(sites)))
-        values[:, sites.values] = f[0] + CONSTANT
-        values[:, sites.gradient_entries] = -2 * roots[columns] * f[1][:, points] * r
-        if sites.bends.size:
-            own, bends = ObservationLayout(x).orders[0], sites.orders[2]
-            block = Isotropic(x * roots, sites.x * roots, f).block(own, bends)
-            values[:, sites.curvature_entries] = covariance.in_x(block, own, bends)
+        roots, (points, columns) = covariance.roots, layout.gradients
+        f = covariance.isotropic(x, layout.x, 3 if layout.curvatures.size else 2)
+        r = (x[:, columns] - layout.x[points, columns]) * roots[columns]
+        values = np.empty((len(x), len(layout)))
+        values[:, layout.values] = f[0] + CONSTANT
+        values[:, layout.gradient_entries] = -2 * roots[columns] * f[1][:, points] * r
+        if layout.curvatures.size:
+            own, curvatures = ObservationLayout(x).orders[0], layout.orders[2]
+            block = Isotropic(x * roots, layout.x * roots, f).block(own, curvatures)
+            values[:, layout.curvature_entries] = covariance.in_x(block, own, curvatures)
         if covariance.trend is not None:
-            values += covariance.trend.between(ObservationLayout(x), sites)
-        return cls(covariance, x, sites, f, r, values)
+            values += covariance.trend.between(ObservationLayout(x), layout)
+        return cls(covariance, x, layout, f, r, values)
 
     def vjp(self, weights: Array) -> Array:
         """Return sum_j weights_ij d values_ij / dx_i, (m, p)."""
-        sites, roots = self.sites, self.covariance.roots
-        points, columns = sites.gradients
-        # towards the points: 2 f' r from values, -4 f'' r_c r from gradients; along the columns: -2 f' from gradients
-        radial = 2 * weights[:, sites.values] * self.f[1]
+        layout, roots = self.layout, self.covariance.roots
+        points, columns = layout.gradients
+        # radial: 2 f' r from values, -4 f'' r_c r from gradients; along the columns: -2 f' from gradients
+        radial = 2 * weights[:, layout.values] * self.f[1]
         along = np.zeros_like(self.x)
-        gradients = weights[:, sites.gradient_entries] * roots[columns]
+        gradients = weights[:, layout.gradient_entries] * roots[columns]
         if gradients.size:
-            radial -= 4 * self.f[2] * ((gradients * self.r) @ sites.by_point)
-            along -= 2 * (gradients * self.f[1][:, points]) @ sites.by_column
-        if sites.bends.size:
-            bend_radial, bend_along = self._curvature_vjp(weights[:, sites.curvature_entries])
-            radial += bend_radial
-            along += bend_along
-        pulled = roots**2 * (self.x * radial.sum(axis=1)[:, None] - radial @ sites.x) + roots * along
+            radial -= 4 * self.f[2] * ((gradients * self.r) @ layout.by_point)
+            along -= 2 * (gradients * self.f[1][:, points]) @ layout.by_column
+        if layout.curvatures.size:
+            more_radial, more_along = self._curvature_vjp(weights[:, layout.curvature_entries])
+            radial += more_radial
+            along += more_along
+        total = roots**2 * (self.x * radial.sum(axis=1)[:, None] - radial @ layout.x) + roots * along
         trend = self.covariance.trend
-        return pulled if trend is None else pulled + trend.sites_vjp(self.x, sites, weights)
+        return total if trend is None else total + trend.observations_vjp(self.x, layout, weights)
 
     def _curvature_vjp(self, weights: Array) -> tuple[Array, Array]:
-        """Return what curvatures add: 4 f'' d_ce r + 8 f''' r_c r_e r, and 4 f'' r_e along c and r_c along e."""
-        (points, c, e), roots, width = self.sites.bends, self.covariance.roots, self.x.shape[1]
+        """Return the terms of curvatures: 4 f'' d_ce r + 8 f''' r_c r_e r, and 4 f'' r_e along c and r_c along e."""
+        (points, c, e), roots, width = self.layout.curvatures, self.covariance.roots, self.x.shape[1]
         weights = weights * roots[c] * roots[e]
-        rc, re = ((self.x[:, k] - self.sites.x[points, k]) * roots[k] for k in (c, e))
+        rc, re = ((self.x[:, k] - self.layout.x[points, k]) * roots[k] for k in (c, e))
         f2, f3 = self.f[2][:, points], self.f[3][:, points]
-        radial = (weights * (4 * f2 * (c == e) + 8 * f3 * rc * re)) @ one_hot(points, len(self.sites.x))
+        radial = (weights * (4 * f2 * (c == e) + 8 * f3 * rc * re)) @ one_hot(points, len(self.layout.x))
         return radial, 4 * ((weights * f2 * re) @ one_hot(c, width) + (weights * f2 * rc) @ one_hot(e, width))

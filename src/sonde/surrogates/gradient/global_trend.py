@@ -1,19 +1,21 @@
-"""An even bowl through values and gradients: where the bottom of the whole is, ripples aside.
+"""A global quadratic trend through values and gradients, and samples of its minimizer: where local searches start.
 
-y = c + a |x - m|^2 + ripples, the ripples independent of each other, with one variance for values and one for gradients,
-both inferred. Where ripples are steep only here and there, steep results count less: the gradients of a result follow
-Student's t with ``TAILS`` degrees of freedom, which is a weight for each result, inferred with the rest. Bottoms of
-basins have a level and a variance of their own: they lie much closer to a bowl than what is found on the hillsides, so
-a few of them tell where its bottom is. For a given a this is a linear regression on (1, x) with the prior
-m ~ N(0, ``REACH``^2), the spread of the cube itself, so that where nothing speaks for a bowl its bottom may be
-anywhere; a is taken from a grid.
+y = c + a |x - m|^2 + residual, a quadratic with the same curvature a in all directions and the minimizer m. Residuals
+of a multimodal objective are modelled as independent, with one variance for values and one for gradients, both
+inferred. Gradients follow Student's t with ``DEGREES`` degrees of freedom, so that a few very steep observations count
+less: each observation has a weight, inferred with the rest. Local minima have a level and a variance of their own,
+because they lie much closer to the trend than other points: a few of them locate m well. For a given a this is a linear
+regression on (1, x). The prior is m ~ N(0, ``PRIOR_DEVIATION``^2), with the deviation of a uniform point of the cube:
+without evidence for a trend its minimizer may be anywhere. The curvature a is integrated over a grid.
 
-Not every bowl is a parabola: z = exp(k y) / k is one for a cone or a bell (k > 0), and for what is flat at the bottom
-and steep around it (k < 0). The ripples are those of y: in z they are as much larger as dz/dy is, taken on the bowl
-itself. The evidence for each k is that for y as it was told.
+The trend need not be quadratic in y. It is in z = exp(k y) / k: with k > 0 this makes a cone or a bell quadratic, with
+k < 0 a function that is flat at its minimum and steep around it. The residuals are those of y; in z they are larger by
+the factor dz/dy, evaluated on the trend. The marginal likelihood of each k is that of y itself.
 
-What a Gaussian process makes of a rippled function depends on which ripples it has resolved; the bowl needs none of
+A Gaussian process on a multimodal function depends on which local minima it has resolved; this trend needs none of
 them.
+
+Symbols: n observations, p feature columns, theta = (m, c, level of local minima) with p + 2 entries.
 """
 
 from __future__ import annotations
@@ -25,22 +27,22 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-ROUNDS = 5  # of inferring the two variances and the weights
-TAILS = 4.0  # the fewest degrees of freedom with a variance that is not ruled by the tails
-APART = 0.1  # points closer than this in every coordinate may share their ripples, and count once
-REACH = 0.29  # the deviation of a uniform coordinate of the cube
-MOST = 128  # points
-LEAST = 1e-10  # of a variance
-DEPTHS = np.linspace(-2, 2, 13)  # log10 of a times p, in deviations of the values
+ROUNDS = 5  # iterations of inferring the variances and the weights
+DEGREES = 4.0  # the fewest degrees of freedom with a variance that is not ruled by the tails
+MIN_DISTANCE = 0.1  # points closer than this in every coordinate may share their residual, and count once
+PRIOR_DEVIATION = 0.29  # that of a uniform coordinate of the cube
+MAX_POINTS = 128
+MIN_VARIANCE = 1e-10
+LOG_CURVATURES = np.linspace(-2, 2, 13)  # log10 of a times p, in deviations of the values
 WARPS = (0.0, 0.5, 1.0, 1.5, -0.25, -0.5)  # k, per deviation of the values
-FURTHEST = 50.0  # k y at most
-UNLIKELY = 30.0  # log odds against a bowl beyond which it is forgotten
-FINER = 2  # times that depths around the best one are looked at more closely: far values tell it to a percent
+MAX_EXPONENT = 50.0  # of exp(k y)
+MAX_LOG_ODDS = 30.0  # against a trend: a less likely one is dropped
+REFINEMENTS = 2  # of the grid around the best curvature: far values determine it to a percent
 
 
 @dataclass(frozen=True)
-class Bowl:
-    """A bowl of one depth: the log evidence for it, and the belief about (m, c), its bottom and levels.
+class GlobalTrend:
+    """A trend of one curvature and warp: its log marginal likelihood, and the Gaussian posterior of theta.
 
     The precision is D + V^T v^-1 V with D diagonal and a row of V for each value, so nothing of size p by p is needed.
     """
@@ -51,69 +53,70 @@ class Bowl:
     rows: Array  # V, (n, p + 2)
     variances: Array  # v, (n,)
 
-    def draw(self, rng: np.random.Generator) -> Array:
-        """Return a draw of (m, c): one from D^-1, corrected by what the values would have made of it."""
-        free = rng.standard_normal(len(self.mean)) / np.sqrt(self.diagonal)
-        seen = self.rows @ free + np.sqrt(self.variances) * rng.standard_normal(len(self.rows))
+    def sample(self, rng: np.random.Generator) -> Array:
+        """Return a sample of theta by Matheron's rule: a sample of N(0, D^-1), conditioned on the values."""
+        prior = rng.standard_normal(len(self.mean)) / np.sqrt(self.diagonal)
+        values = self.rows @ prior + np.sqrt(self.variances) * rng.standard_normal(len(self.rows))
         scaled = self.rows / self.diagonal
         inner = self.rows @ scaled.T + np.diag(self.variances)
-        return np.asarray(self.mean + free - scaled.T @ np.linalg.solve(inner, seen))
+        return np.asarray(self.mean + prior - scaled.T @ np.linalg.solve(inner, values))
 
 
 @dataclass(frozen=True)
 class GlobalTrends:
-    """GlobalTrends of several depths, and how sure it is that there is one at all."""
+    """A mixture of global trends, weighted by marginal likelihood."""
 
-    each: tuple[Bowl, ...]
-    sure: float  # 1 - the odds of the flattest to the best
+    components: tuple[GlobalTrend, ...]
+    confidence: float  # that there is a trend at all: 1 - the odds of the flattest one to the best
 
-    def bottom(self, rng: np.random.Generator) -> Array:
-        """Return where the bottom may be, (p,): a draw from the belief or, as far as it is sure, nearer to its mean.
+    def sample_minimizer(self, rng: np.random.Generator) -> Array:
+        """Return a sample of the minimizer, (p,), moved towards the posterior mean in proportion to the confidence.
 
-        In p dimensions a draw is farther off than the mean by about the square root of 2 in nearly every coordinate.
+        In p dimensions a sample is farther from the truth than the mean, by about the square root of 2 in nearly every
+        coordinate.
         """
-        scores = np.array([bowl.score for bowl in self.each])
-        chances = np.exp(scores - scores.max())
-        chosen = self.each[int(rng.choice(len(self.each), p=chances / chances.sum()))]
-        drawn = chosen.draw(rng)
-        nearer = self.sure * rng.random()
-        return np.asarray((drawn + nearer * (chosen.mean - drawn))[:-2])
+        scores = np.array([trend.score for trend in self.components])
+        weights = np.exp(scores - scores.max())
+        chosen = self.components[int(rng.choice(len(self.components), p=weights / weights.sum()))]
+        sample = chosen.sample(rng)
+        shrinkage = self.confidence * rng.random()
+        return np.asarray((sample + shrinkage * (chosen.mean - sample))[:-2])
 
 
-def fit_global_trends(x: Array, y: Array, gradients: Array, low: NDArray[np.bool_]) -> GlobalTrends:
-    """Return the bowls through values y (n,), standardised, and gradients (n, p), NaN where there is none, at x (n, p).
+def fit_global_trends(x: Array, y: Array, gradients: Array, at_minimum: NDArray[np.bool_]) -> GlobalTrends:
+    """Return the trends of standardised values y (n,) and gradients (n, p), NaN where unknown, at x (n, p).
 
-    Those that are ``low`` (n,) are bottoms of basins.
+    ``at_minimum`` (n,) says which points are local minima.
     """
-    basins, others = np.flatnonzero(low)[-MOST:], np.flatnonzero(~low)
-    kept = np.concatenate([basins, others[spread_out(x[others], ripples_of(x[basins]))]])
-    x, y, low = x[kept], y[kept], low[kept]
-    gradients = np.where(low[:, None], np.nan, gradients[kept])  # a bottom has none, whatever the bowl
+    minima, others = np.flatnonzero(at_minimum)[-MAX_POINTS:], np.flatnonzero(~at_minimum)
+    kept = np.concatenate([minima, others[spread_out(x[others], residual_range(x[minima]))]])
+    x, y, at_minimum = x[kept], y[kept], at_minimum[kept]
+    gradients = np.where(at_minimum[:, None], np.nan, gradients[kept])  # 0 at a local minimum, whatever the trend
     y = y - np.median(y)
-    warped = [_Warped.of(k, y, gradients) for k in WARPS if abs(k) * np.abs(y).max() < FURTHEST]
-    told = np.isfinite(gradients)
-    wide = x.shape[1] > MOST and bool(np.all(told.all(axis=1) == told.any(axis=1)))  # all columns know as much
-    alike = x @ x.T if wide else None
-    step = float(DEPTHS[1] - DEPTHS[0])
-    scores, found = np.full((len(warped), len(DEPTHS)), -np.inf), list[Bowl]()
+    warped = [_Warped.of(k, y, gradients) for k in WARPS if abs(k) * np.abs(y).max() < MAX_EXPONENT]
+    known = np.isfinite(gradients)
+    all_or_none = bool(np.all(known.all(axis=1) == known.any(axis=1)))  # no gradient lacks only some columns
+    gram = x @ x.T if x.shape[1] > MAX_POINTS and all_or_none else None
+    step = float(LOG_CURVATURES[1] - LOG_CURVATURES[0])
+    scores, found = np.full((len(warped), len(LOG_CURVATURES)), -np.inf), list[GlobalTrend]()
     for i, j in np.ndindex(scores.shape):
-        bowl = warped[i].fit(x, alike, low, float(DEPTHS[j]), step)
-        scores[i, j] = bowl.score
-        found = _likely([*found, bowl])
-    best, top = divmod(int(np.argmax(scores)), len(DEPTHS))
-    centre = float(DEPTHS[top])
-    for _ in range(FINER):
-        depths, step = centre + step * np.linspace(-0.8, 0.8, 9), step / 5
-        finer = [warped[best].fit(x, alike, low, depth, step) for depth in depths]
-        found, centre = _likely(found + finer), float(depths[int(np.argmax([bowl.score for bowl in finer]))])
+        trend = warped[i].fit(x, gram, at_minimum, float(LOG_CURVATURES[j]), step)
+        scores[i, j] = trend.score
+        found = _plausible([*found, trend])
+    best, top = divmod(int(np.argmax(scores)), len(LOG_CURVATURES))
+    centre = float(LOG_CURVATURES[top])
+    for _ in range(REFINEMENTS):
+        grid, step = centre + step * np.linspace(-0.8, 0.8, 9), step / 5
+        finer = [warped[best].fit(x, gram, at_minimum, log_curvature, step) for log_curvature in grid]
+        found, centre = _plausible(found + finer), float(grid[int(np.argmax([trend.score for trend in finer]))])
     odds = np.exp(min(0.0, scores[0, 0] - scores.max()))
     return GlobalTrends(tuple(found), 1.0 - float(odds))
 
 
-def _likely(bowls: list[Bowl]) -> list[Bowl]:
-    """Return the bowls that have a chance to be drawn: each one holds a row for every value."""
-    best = max(bowl.score for bowl in bowls)
-    return [bowl for bowl in bowls if bowl.score > best - UNLIKELY]
+def _plausible(trends: list[GlobalTrend]) -> list[GlobalTrend]:
+    """Return the trends with a chance to be sampled; the others would only take memory, a row for every value."""
+    best = max(trend.score for trend in trends)
+    return [trend for trend in trends if trend.score > best - MAX_LOG_ODDS]
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ class _Warped:
 
     @classmethod
     def of(cls, k: float, y: Array, gradients: Array) -> _Warped:
-        """Return values y and gradients of y at a warp."""
+        """Return values y and gradients of y under the warp k."""
         z = np.exp(k * y) / k if k else y
         deviation = float(z.std()) or 1.0
         steepness = np.exp(k * y) / deviation
@@ -136,69 +139,73 @@ class _Warped:
         return cls(k, z / deviation + zero, steepness[:, None] * gradients, steepness, zero)
 
     def steepness_at(self, z: Array) -> Array:
-        """Return dz/dy, at most and at least what there is of it."""
+        """Return dz/dy at z, clipped to its range over the observations."""
         return np.clip(self.k * (z - self.zero), self.steepness.min(), self.steepness.max())
 
-    def fit(self, x: Array, alike: Array | None, low: NDArray[np.bool_], depth: float, step: float) -> Bowl:
-        """Return the bowl of a depth, which stands for a ``step`` of depths, given products of x, if they are of use.
+    def fit(
+        self, x: Array, gram: Array | None, at_minimum: NDArray[np.bool_], log_curvature: float, step: float
+    ) -> GlobalTrend:
+        """Return the trend of one curvature, which stands for a ``step`` of the grid; ``gram`` is x x^T, to save time.
 
-        z - a x.x = c - 2 a x.m and dz/dx - 2 a x = -2 a m are linear in (m, c).
+        z - a x.x = c - 2 a x.m and dz/dx - 2 a x = -2 a m are linear in theta.
         """
         n, p = x.shape
-        a, told = 10.0**depth / p, np.isfinite(self.gradients)
-        even, sizes = a * np.sum(x * x, axis=1), told.sum(axis=1)
-        left = np.where(told, self.gradients - 2 * a * x, 0.0)
-        squares, size = np.sum(left * left, axis=1), int(sizes.sum())
-        equations = np.column_stack([-2 * a * x, np.ones(n), low])
-        prior = np.append(np.full(p, REACH**-2.0), [1e-2, 1e-2])
+        a, known = 10.0**log_curvature / p, np.isfinite(self.gradients)
+        quadratic, sizes = a * np.sum(x * x, axis=1), known.sum(axis=1)
+        linear = np.where(known, self.gradients - 2 * a * x, 0.0)  # -2 a m + residual
+        squares, size = np.sum(linear * linear, axis=1), int(sizes.sum())
+        equations = np.column_stack([-2 * a * x, np.ones(n), at_minimum])
+        prior = np.append(np.full(p, PRIOR_DEVIATION**-2.0), [1e-2, 1e-2])
         scale, weights = self.steepness, np.ones(n)
-        # variances of the ripples
-        values = np.full(n, max(float(np.mean(((self.z - even) / scale) ** 2)), LEAST))
-        steep = max(float(np.sum(squares / scale**2)) / max(size, 1), LEAST)
+        # residual variances of values, (n,), and of gradients
+        variances = np.full(n, max(float(np.mean(((self.z - quadratic) / scale) ** 2)), MIN_VARIANCE))
+        gradient_variance = max(float(np.sum(squares / scale**2)) / max(size, 1), MIN_VARIANCE)
         for last in [*[False] * ROUNDS, True]:
-            rows, rest = equations / scale[:, None], (self.z - even) / scale
-            diagonal, moment = prior.copy(), rows.T @ (rest / values)
-            diagonal[:p] += 4 * a**2 / steep * (weights / scale**2 @ told)
-            moment[:p] -= 2 * a / steep * (weights / scale**2 @ left)
-            products = None if alike is None else 4 * a**2 * alike / np.outer(scale, scale)
-            mean, spread, unsure, volume = _belief(rows, values, diagonal, moment, products)
+            rows, rest = equations / scale[:, None], (self.z - quadratic) / scale
+            diagonal, moment = prior.copy(), rows.T @ (rest / variances)
+            diagonal[:p] += 4 * a**2 / gradient_variance * (weights / scale**2 @ known)
+            moment[:p] -= 2 * a / gradient_variance * (weights / scale**2 @ linear)
+            products = None if gram is None else 4 * a**2 * gram / np.outer(scale, scale)
+            mean, spread, fitted, log_determinant = _linear_posterior(rows, variances, diagonal, moment, products)
             if last:
                 break
-            missed = (rest - rows @ mean) ** 2 + unsure
-            for each in (low, ~low):
-                values[each] = max(float(missed[each].mean()), LEAST) if each.any() else 0.0
+            misfits = (rest - rows @ mean) ** 2 + fitted
+            for each in (at_minimum, ~at_minimum):
+                variances[each] = max(float(misfits[each].mean()), MIN_VARIANCE) if each.any() else 0.0
             if size:
-                misfits = squares + 4 * a * (left @ mean[:p]) + 4 * a**2 * (told @ (mean**2 + spread)[:p])
+                misfits = squares + 4 * a * (linear @ mean[:p]) + 4 * a**2 * (known @ (mean**2 + spread)[:p])
                 misfits /= scale**2
-                weights = (TAILS + sizes) / (TAILS + misfits / steep)
-                steep = max(float(weights @ misfits) / size, LEAST)
+                weights = (DEGREES + sizes) / (DEGREES + misfits / gradient_variance)
+                gradient_variance = max(float(weights @ misfits) / size, MIN_VARIANCE)
             if self.k:
-                scale = self.steepness_at(even + equations @ mean)
-        fit = float(rest @ (rest / values)) + float(weights / scale**2 @ squares) / steep - float(moment @ mean)
-        fit += size * np.log(steep) + float(np.log(values).sum() - np.log(prior).sum()) + volume
-        fit += float(TAILS * weights.sum() - (TAILS + sizes) @ np.log(weights))  # what the weights themselves cost
+                scale = self.steepness_at(quadratic + equations @ mean)
+        fit = float(rest @ (rest / variances)) + float(weights / scale**2 @ squares) / gradient_variance
+        fit -= float(moment @ mean)
+        log_scales = float(np.log(variances).sum() - np.log(prior).sum())
+        fit += size * np.log(gradient_variance) + log_scales + log_determinant
+        fit += float(DEGREES * weights.sum() - (DEGREES + sizes) @ np.log(weights))  # the density of the weights
         warped = float((1 + sizes) @ np.log(self.steepness / scale))  # the density of y is that of z times dz/dy
-        return Bowl(np.log(step) + warped - 0.5 * fit, mean, diagonal, rows, values)
+        return GlobalTrend(np.log(step) + warped - 0.5 * fit, mean, diagonal, rows, variances)
 
 
-def _belief(
-    rows: Array, values: Array, diagonal: Array, moment: Array, products: Array | None = None
+def _linear_posterior(
+    rows: Array, variances: Array, diagonal: Array, moment: Array, products: Array | None = None
 ) -> tuple[Array, Array, Array, float]:
-    """Return mean and variances of (m, c), those of the values on the bowl, and the log determinant of the precision.
+    """Return mean and variances of theta, posterior variances of the values, and log determinant of the precision.
 
-    By a matrix of the size of (m, c), or of the values where they are fewer. There the products (n, n) of the rows as
-    far as they are of m say it all where its precisions in ``diagonal`` are equal, but for its variances, of which all
-    are the mean then.
+    It inverts a matrix of the size of theta, or of the values where they are fewer. In the second case ``products``
+    (n, n), the inner products of the rows over the columns of m, save O(n^2 p). They need equal precisions of m in
+    ``diagonal``, and every variance of m is then replaced by their mean.
     """
     n, size = rows.shape
     if size <= n:
-        precision = rows.T @ (rows / values[:, None]) + np.diag(diagonal)
+        precision = rows.T @ (rows / variances[:, None]) + np.diag(diagonal)
         covariance = np.linalg.inv(precision)
-        unsure = np.sum((rows @ covariance) * rows, axis=1)
-        return covariance @ moment, np.diagonal(covariance), unsure, float(np.linalg.slogdet(precision)[1])
-    first = 0 if products is None else size - 2  # of the columns that are multiplied here
+        fitted = np.sum((rows @ covariance) * rows, axis=1)
+        return covariance @ moment, np.diagonal(covariance), fitted, float(np.linalg.slogdet(precision)[1])
+    first = 0 if products is None else size - 2  # the first column that is multiplied here
     scaled = rows[:, first:] / diagonal[first:]
-    inner = scaled @ rows[:, first:].T + np.diag(values)
+    inner = scaled @ rows[:, first:].T + np.diag(variances)
     if products is not None:
         inner += products / diagonal[0]
     inverse = np.linalg.inv(inner)
@@ -207,24 +214,24 @@ def _belief(
     spread[first:] -= np.sum(scaled * (inverse @ scaled), axis=0)
     if products is not None:
         spread[:first] -= float(np.sum(inverse * products)) / diagonal[0] ** 2 / first
-    unsure = values - values**2 * np.diagonal(inverse)
-    volume = np.linalg.slogdet(inner)[1] + np.log(diagonal).sum() - np.log(values).sum()
-    return mean, spread, unsure, float(volume)
+    fitted = variances - variances**2 * np.diagonal(inverse)
+    log_determinant = np.linalg.slogdet(inner)[1] + np.log(diagonal).sum() - np.log(variances).sum()
+    return mean, spread, fitted, float(log_determinant)
 
 
-def ripples_of(bottoms: Array) -> float:
-    """Return within which distance points share their ripples: halfway from one bottom to the next, or ``APART``."""
-    if len(bottoms) < 2:
-        return APART
-    distances = np.array([np.abs(bottoms - bottom).max(axis=1) for bottom in bottoms])
-    distances[np.diag_indices(len(bottoms))] = np.inf
-    return min(APART, 0.5 * float(np.median(distances.min(axis=0))))
+def residual_range(minima: Array) -> float:
+    """Return the distance within which points share their residual: half that of neighbouring local minima."""
+    if len(minima) < 2:
+        return MIN_DISTANCE
+    distances = np.array([np.abs(minima - minimum).max(axis=1) for minimum in minima])
+    distances[np.diag_indices(len(minima))] = np.inf
+    return min(MIN_DISTANCE, 0.5 * float(np.median(distances.min(axis=0))))
 
 
-def spread_out(x: Array, apart: float = APART) -> NDArray[np.intp]:
-    """Return the points that are apart from all before them, at most ``MOST`` of them, evenly chosen."""
+def spread_out(x: Array, distance: float = MIN_DISTANCE) -> NDArray[np.intp]:
+    """Return the points farther than a distance from all before them; evenly thinned to at most ``MAX_POINTS``."""
     kept: list[int] = []
     for i in range(len(x)):
-        if not kept or np.abs(x[kept] - x[i]).max(axis=1).min() > apart:
+        if not kept or np.abs(x[kept] - x[i]).max(axis=1).min() > distance:
             kept.append(i)
-    return np.array(kept)[np.unique(np.linspace(0, len(kept) - 1, min(MOST, len(kept))).astype(np.intp))]
+    return np.array(kept)[np.unique(np.linspace(0, len(kept) - 1, min(MAX_POINTS, len(kept))).astype(np.intp))]

@@ -1,4 +1,4 @@
-"""The Gaussian process given values, gradients and curvatures (Ament & Gomes 2022, appendix D)."""
+"""The posterior of a Gaussian process given values, gradients and curvatures (Ament & Gomes 2022, appendix D)."""
 
 from __future__ import annotations
 
@@ -18,54 +18,54 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class GradientPosterior(ExactPosterior):
-    """The belief after what was seen at ``sites``, and values at further points x."""
+    """The posterior given the observations of ``layout``, and values at further points x, such as fantasies."""
 
     covariance: GradientCovariance
-    sites: ObservationLayout
+    layout: ObservationLayout
 
     @classmethod
     def after(
-        cls, covariance: GradientCovariance, sites: ObservationLayout, y: Array, noise: Array
+        cls, covariance: GradientCovariance, layout: ObservationLayout, y: Array, noise: Array
     ) -> GradientPosterior:
-        """Return the belief after observations y (N,) with noise variances (N,), the inferred ones included."""
-        matrix = covariance.between(sites, sites)
+        """Return the posterior given observations y (N,) with noise variances (N,), the inferred ones included."""
+        matrix = covariance.between(layout, layout)
         matrix[np.diag_indices(len(matrix))] += noise
         inverse, _ = lapack.dtrtri(factorise(matrix), lower=1)
-        return cls(covariance, np.empty((0, sites.x.shape[1])), inverse, inverse @ y[:, None], sites)
+        return cls(covariance, np.empty((0, layout.x.shape[1])), inverse, inverse @ y[:, None], layout)
 
     @property
     def observations(self) -> Array:
-        """What was seen, (N,): L L^-1 y."""
+        """The vector of observations, (N,): L L^-1 y."""
         return np.asarray(np.linalg.solve(self.inverse, self.white[:, 0]))
 
     def cross_covariances(self, x: Array) -> _Both:  # type: ignore[override]
-        """Return the covariances of values at x (m, p) with what was seen, (m, N)."""
-        return _Both(self.covariance.toward(x, self.sites), self.covariance.cross(x, self.x))
+        """Return the covariances of values at x (m, p) with the observations, (m, N)."""
+        return _Both(self.covariance.toward(x, self.layout), self.covariance.cross(x, self.x))
 
     def gradients(self, x: Array) -> tuple[Array, Array]:
-        """Return the belief about the gradients at x (m, p): means (m, p) and covariances (m, p, p)."""
+        """Return the posterior of the gradients at x (m, p): means (m, p) and covariances (m, p, p)."""
         m, p = x.shape
         everywhere = np.stack([np.repeat(np.arange(m), p), np.tile(np.arange(p), m)])
-        asked, entries = ObservationLayout(x, everywhere), slice(m, None)
-        seen = [self.sites, ObservationLayout(self.x)]
-        cross = np.concatenate([self.covariance.between(asked, each)[entries] for each in seen], axis=1)
+        predicted, entries = ObservationLayout(x, everywhere), slice(m, None)
+        observed = [self.layout, ObservationLayout(self.x)]
+        cross = np.concatenate([self.covariance.between(predicted, each)[entries] for each in observed], axis=1)
         whitened = (cross @ self.inverse.T).reshape(m, p, -1)
-        prior = self.covariance.between(asked, asked)[entries, entries].reshape(m, p, m, p)
+        prior = self.covariance.between(predicted, predicted)[entries, entries].reshape(m, p, m, p)
         own = prior[np.arange(m), :, np.arange(m), :]
         return (cross @ self.weights[:, 0]).reshape(m, p), own - whitened @ whitened.swapaxes(1, 2)
 
 
 @dataclass(frozen=True)
 class _Both:
-    """Covariances with sites and, after them, with values at further points."""
+    """Covariances with the observations and, after them, with values at further points."""
 
-    sites: GradientCross
+    observed: GradientCross
     points: ValueCross
 
     @property
     def values(self) -> Array:
-        return np.concatenate([self.sites.values, self.points.values], axis=1)
+        return np.concatenate([self.observed.values, self.points.values], axis=1)
 
     def vjp(self, weights: Array) -> Array:
-        count = self.sites.values.shape[1]
-        return self.sites.vjp(weights[:, :count]) + self.points.vjp(weights[:, count:])
+        count = self.observed.values.shape[1]
+        return self.observed.vjp(weights[:, :count]) + self.points.vjp(weights[:, count:])

@@ -1,12 +1,15 @@
 """The log marginal likelihood of values and gradients, and its gradient in closed form.
 
-As ``evidence``: with a = K^-1 y and W = a a^T - K^-1, d log p / d theta = 1/2 sum_ij W_ij dK_ij / d theta. Of a
-lengthscale l_m depend the squared distances, ds / d log l_m = -2 r_m^2, and the units of the gradients in column m:
+As in ``exact.marginal_likelihood``, with a = K^-1 y and W = a a^T - K^-1, d log p / d theta = 1/2 sum_ij W_ij dK_ij / d
+theta. A length scale l_m enters the squared distances, ds / d log l_m = -2 r_m^2, and the units of the derivatives in
+column m:
 
     1/2 sum W dK = sum over pairs of points of T (-2 r_m^2) / 2  -  sum over gradients in column m of U
 
-with T what the pairs' entries change with s, and U the entries themselves, times W. One factorisation, one inverse, and
-some dozen passes over the entries.
+with T the derivatives of the entries in s, and U the entries themselves, both times W. The cost is one factorisation,
+one inverse, and about a dozen passes over the entries.
+
+Symbols: those of ``observations``.
 """
 
 from __future__ import annotations
@@ -29,44 +32,47 @@ from sonde.surrogates.linear_algebra import factorise
 Array = NDArray[np.float64]
 
 
-def noise_of(covariance: GradientCovariance, sites: ObservationLayout, told: Array, power: Array) -> Array:
-    """Return the noise variances (N,): inferred ones of values and gradients, and told ones (n,) of values.
+def noise_of(
+    covariance: GradientCovariance, layout: ObservationLayout, known_noise: Array, mean_squares: Array
+) -> Array:
+    """Return the noise variances (N,); those of values include the ``known_noise`` (n,) that the user told.
 
-    That of gradients is a share of their mean squares ``power`` (p,), that of curvatures a share of what the process has.
+    The noise of gradients is a share of their ``mean_squares`` (p,), that of curvatures the same share of their prior
+    variances.
     """
     share = covariance.gradient_noise
-    _, c, e = sites.bends
-    bent = covariance.curvature_variances[c, e]
-    return np.concatenate([covariance.noise + told, share * power[sites.gradients[1]], share * bent])
+    _, c, e = layout.curvatures
+    priors = covariance.curvature_variances[c, e]
+    return np.concatenate([covariance.noise + known_noise, share * mean_squares[layout.gradients[1]], share * priors])
 
 
 def log_evidence(
-    covariance: GradientCovariance, sites: ObservationLayout, y: Array, told: Array, power: Array
+    covariance: GradientCovariance, layout: ObservationLayout, y: Array, known_noise: Array, mean_squares: Array
 ) -> tuple[float, Array]:
-    """Return log p(y) of values and gradients y (n + K,) and its gradient in theta."""
-    return Evidence(sites, y, told, power)(covariance)
+    """Return the log marginal likelihood of values and gradients y (n + K,), and its gradient in theta."""
+    return Evidence(layout, y, known_noise, mean_squares)(covariance)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """log p(y) of values and gradients y (n + K,) at sites, with told noise (n,), as a function of the covariance.
+    """The log marginal likelihood of values and gradients y (n + K,), as a function of the covariance.
 
-    What does not depend on theta is kept from call to call.
+    Parts that do not depend on theta are kept from call to call.
     """
 
-    sites: ObservationLayout
+    layout: ObservationLayout
     y: Array
-    told: Array
-    power: Array
+    known_noise: Array
+    mean_squares: Array
 
     def __call__(self, covariance: GradientCovariance) -> tuple[float, Array]:
-        """Return it and its gradient in theta."""
-        sites, y = self.sites, self.y
-        entries, n = _Entries(covariance, sites, self._places), len(self.sites.x)
+        """Return the log marginal likelihood and its gradient in theta."""
+        layout, y = self.layout, self.y
+        entries, n = _Entries(covariance, layout, self._pairs), len(self.layout.x)
         trend = self._trend(covariance) if covariance.quadratic else None
         if trend is not None:
             entries.matrix += trend
-        noise = noise_of(covariance, sites, self.told, self.power)
+        noise = noise_of(covariance, layout, self.known_noise, self.mean_squares)
         matrix = entries.matrix.copy()
         matrix[np.diag_indices(len(y))] += noise
         factor = factorise(matrix)
@@ -85,14 +91,16 @@ class Evidence:
         own = np.diagonal(weights)
         gradient[size + 1] = 0.5 * covariance.noise * float(own[:n].sum())
         gradient[-1] = 0.5 * float(noise[n:] @ own[n:])
-        if covariance.hidden and len(noise) > n:
-            more, slope = _hidden_evidence(covariance, sites.x[np.unique(sites.gradients[0])], float(noise[n]))
-            value, gradient = value + more, gradient + slope
+        if covariance.complement_dim and len(noise) > n:
+            more, its_gradient = _complement_evidence(
+                covariance, layout.x[np.unique(layout.gradients[0])], float(noise[n])
+            )
+            value, gradient = value + more, gradient + its_gradient
         return float(value), gradient
 
     @cached_property
-    def _places(self) -> _Places:
-        return _Places.of(self.sites)
+    def _pairs(self) -> _DerivativePairs:
+        return _DerivativePairs.of(self.layout)
 
     @cached_property
     def _trends(self) -> dict[tuple[str, float], Array]:
@@ -102,7 +110,7 @@ class Evidence:
         """Return the trend's covariances, which are proportional to its variance."""
         shape = covariance.shape, covariance.rho
         if shape not in self._trends:
-            self._trends[shape] = TRENDS[covariance.shape](1.0, covariance.rho).between(self.sites, self.sites)
+            self._trends[shape] = TRENDS[covariance.shape](1.0, covariance.rho).between(self.layout, self.layout)
         return covariance.trend_variance * self._trends[shape]
 
 
@@ -114,76 +122,78 @@ def _inverse(factor: Array) -> Array:
     return np.asarray(whole)
 
 
-def _hidden_evidence(covariance: GradientCovariance, x: Array, noise: float) -> tuple[float, Array]:
-    """Return what gradients of zero along the hidden axes add: -1/2 log |2 pi (K_c + noise)| for each."""
+def _complement_evidence(covariance: GradientCovariance, x: Array, noise: float) -> tuple[float, Array]:
+    """Return the term of the zero derivatives along the axes of the complement: -1/2 log |2 pi (K_c + noise)| each."""
     size, n = covariance.size, len(x)
     square = float(covariance.roots[0]) ** 2
     _, first, second = covariance.isotropic(x, x, 2)
-    trend = np.zeros((n, n)) if covariance.trend is None else covariance.trend.hidden_gradients(x)
+    trend = np.zeros((n, n)) if covariance.trend is None else covariance.trend.complement_gradients(x)
     process = -2 * first * square
     factor = factorise(process + trend + noise * np.eye(n))
     inverse = _inverse(factor)
     z = x * covariance.roots
     squares = np.maximum(np.sum(z * z, axis=1)[:, None] + np.sum(z * z, axis=1) - 2 * z @ z.T, 0.0)
     gradient = np.zeros(len(covariance.theta))
-    # d / d log l of -2 s f'(r.r) / l^2: its units, and r.r, which changes by -2 r.r
+    # d / d log l of -2 s f'(r.r) / l^2: the factor 1 / l^2, and r.r with its derivative -2 r.r
     gradient[0] = np.vdot(inverse, -2 * process + 4 * second * square * squares)
     gradient[size] = np.vdot(inverse, process)
     gradient[-1] = noise * np.trace(inverse)
     if covariance.quadratic:
         gradient[size + 2] = np.vdot(inverse, trend)
     value = -np.log(np.diagonal(factor)).sum() - 0.5 * n * LOG_2PI
-    return covariance.hidden * float(value), -0.5 * covariance.hidden * gradient
+    return covariance.complement_dim * float(value), -0.5 * covariance.complement_dim * gradient
 
 
-class _Places(NamedTuple):
-    """What gradients have to do with each other, whatever the lengthscales."""
+class _DerivativePairs(NamedTuple):
+    """Parts of the matrix that do not depend on the length scales."""
 
-    toward: Array  # differences of all (value, slope) in the column of the slope, (n, K)
-    pairs: NDArray[np.intp]  # where the points of all (slope, slope) stand in a matrix of pairs of points, (K, K)
-    same: Array  # 1 where two gradients are of one column, (K, K)
+    differences: Array  # of all (value, derivative) in the column of the derivative, (n, K)
+    points: NDArray[np.intp]  # flat index of the two points of all (derivative, derivative), (K, K)
+    same: Array  # 1 where two derivatives are of one column, (K, K)
 
     @classmethod
-    def of(cls, sites: ObservationLayout) -> _Places:
-        """Return them."""
-        points, columns = sites.gradients
-        toward = sites.x[:, columns] - sites.x[points, columns]
-        return cls(toward, points[:, None] * len(sites.x) + points, (columns[:, None] == columns).astype(float))
+    def of(cls, layout: ObservationLayout) -> _DerivativePairs:
+        """Return the parts of a layout."""
+        points, columns = layout.gradients
+        differences = layout.x[:, columns] - layout.x[points, columns]
+        return cls(differences, points[:, None] * len(layout.x) + points, (columns[:, None] == columns).astype(float))
 
 
 class _Entries:
-    """The covariance matrix of values and gradients without a trend, and the parts of it that its gradient needs."""
+    """The covariance matrix of values and gradients without a trend, and its parts that the gradient in theta needs."""
 
-    def __init__(self, covariance: GradientCovariance, sites: ObservationLayout, places: _Places) -> None:
-        self.sites = sites
-        self.z = sites.x * covariance.roots
-        points, columns = sites.gradients
-        n, squares = len(sites.x), covariance.roots[columns] ** 2
-        self.f = covariance.isotropic(sites.x, sites.x, 3)
-        self.first, self.second, self.third = (f.take(places.pairs) for f in self.f[1:])
-        self.toward = places.toward * squares  # root r_c of all (value, slope), (n, K)
-        rows = self.toward[points]  # of all (slope, slope), in the column of the second
+    def __init__(self, covariance: GradientCovariance, layout: ObservationLayout, pairs: _DerivativePairs) -> None:
+        self.layout = layout
+        self.z = layout.x * covariance.roots
+        points, columns = layout.gradients
+        n, squares = len(layout.x), covariance.roots[columns] ** 2
+        self.f = covariance.isotropic(layout.x, layout.x, 3)
+        self.first, self.second, self.third = (f.take(pairs.points) for f in self.f[1:])
+        self.differences = pairs.differences * squares  # root r_c of all (value, derivative), (n, K)
+        rows = self.differences[points]  # of all (derivative, derivative), in the column of the second
         self.product = -rows.T * rows  # root r_c root r_e
-        self.same = places.same * squares
-        self.mixed = -2 * self.f[1][:, points] * self.toward
-        self.flat = -2 * self.first * self.same
-        self.bent = -4 * self.second * self.product
-        self.matrix = np.empty((len(sites), len(sites)))
+        self.same = pairs.same * squares
+        self.value_gradient = -2 * self.f[1][:, points] * self.differences
+        self.diagonal_part = -2 * self.first * self.same
+        self.product_part = -4 * self.second * self.product
+        self.matrix = np.empty((len(layout), len(layout)))
         self.matrix[:n, :n] = self.f[0] + CONSTANT
-        self.matrix[:n, n:] = self.mixed
-        self.matrix[n:, :n] = self.mixed.T
-        self.matrix[n:, n:] = self.flat + self.bent
+        self.matrix[:n, n:] = self.value_gradient
+        self.matrix[n:, :n] = self.value_gradient.T
+        self.matrix[n:, n:] = self.diagonal_part + self.product_part
 
     def lengthscales(self, weights: Array) -> Array:
         """Return 1/2 sum W dK / d log l for every column, (p,)."""
-        n, points = len(self.sites.x), self.sites.gradients[0]
+        n, points = len(self.layout.x), self.layout.gradients[0]
         mixed, gradients = weights[:n, n:], weights[n:, n:]
-        units = 2 * np.einsum("ik,ik->k", mixed, self.mixed)
-        units += 2 * np.einsum("ck,ck->c", gradients, self.bent) + np.einsum("ck,ck->c", gradients, self.flat)
+        units = 2 * np.einsum("ik,ik->k", mixed, self.value_gradient)
+        units += 2 * np.einsum("ck,ck->c", gradients, self.product_part) + np.einsum(
+            "ck,ck->c", gradients, self.diagonal_part
+        )
         change = weights[:n, :n] * self.f[1]
-        change -= 4 * ((mixed * self.f[2][:, points] * self.toward) @ self.sites.by_point)
+        change -= 4 * ((mixed * self.f[2][:, points] * self.differences) @ self.layout.by_point)
         inner = gradients * (-2 * self.second * self.same - 4 * self.third * self.product)
-        change += self.sites.by_point.T @ inner @ self.sites.by_point
+        change += self.layout.by_point.T @ inner @ self.layout.by_point
         z = self.z
         spread = (change.sum(axis=0) + change.sum(axis=1)) @ (z * z) - 2 * np.sum(z * (change @ z), axis=0)
-        return np.asarray(-spread - units @ self.sites.by_column)
+        return np.asarray(-spread - units @ self.layout.by_column)

@@ -1,7 +1,9 @@
-"""What was seen of a function, and where: its values, some of its gradients, some of its curvatures.
+"""The layout of a vector of observations: the values of a function, some partial derivatives, some curvatures.
 
-A vector of observations holds the values of all points, then the gradients, then the curvatures. Any slope may be missing:
-a slope is a pair (point, column), a curvature a triple.
+The vector holds the values at all points, then the partial derivatives, then the curvatures (entries of Hessians). Any
+derivative may be missing: a partial derivative is a pair (point, column), a curvature a triple (point, column, column).
+
+Symbols: n points, p columns, K partial derivatives, H curvatures, N = n + K + H observations.
 """
 
 from __future__ import annotations
@@ -17,15 +19,15 @@ Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Seen:
-    """Observations of one order: their points, and a column for each derivative that was taken."""
+class OrderBlock:
+    """Observations of one order of derivative: their points, and a column for each derivative."""
 
     points: Index
     columns: tuple[Index, ...]
 
     @property
     def order(self) -> int:
-        """How many derivatives were taken."""
+        """The number of derivatives."""
         return len(self.columns)
 
 
@@ -34,7 +36,7 @@ def _none(rows: int) -> Index:
 
 
 def one_hot(index: Index, size: int) -> Array:
-    """Return (N, size) with a one where a row's index is, to sum by."""
+    """Return (N, size) with a one at each row's index; a product with it sums by index."""
     return np.asarray(index[:, None] == np.arange(size), dtype=float)
 
 
@@ -44,52 +46,52 @@ class ObservationLayout:
 
     x: Array
     gradients: Index = field(default_factory=lambda: _none(2))
-    bends: Index = field(default_factory=lambda: _none(3))
+    curvatures: Index = field(default_factory=lambda: _none(3))
 
     def __len__(self) -> int:
-        return len(self.x) + self.gradients.shape[1] + self.bends.shape[1]
+        return len(self.x) + self.gradients.shape[1] + self.curvatures.shape[1]
 
     @cached_property
-    def orders(self) -> tuple[Seen, Seen, Seen]:
-        """The observations by order."""
-        values = Seen(np.arange(len(self.x)), ())
+    def orders(self) -> tuple[OrderBlock, OrderBlock, OrderBlock]:
+        """Values, partial derivatives and curvatures."""
+        values = OrderBlock(np.arange(len(self.x)), ())
         return (
             values,
-            Seen(self.gradients[0], (self.gradients[1],)),
-            Seen(self.bends[0], (self.bends[1], self.bends[2])),
+            OrderBlock(self.gradients[0], (self.gradients[1],)),
+            OrderBlock(self.curvatures[0], (self.curvatures[1], self.curvatures[2])),
         )
 
     @property
     def highest(self) -> int:
-        """The highest order that was seen."""
-        return max(seen.order for seen in self.orders if len(seen.points) or not seen.order)
+        """The highest order of derivative that was observed."""
+        return max(block.order for block in self.orders if len(block.points) or not block.order)
 
     @property
     def values(self) -> slice:
-        """Where the values stand in a vector of observations."""
+        """The slice of the values in a vector of observations."""
         return slice(0, len(self.x))
 
     @property
     def gradient_entries(self) -> slice:
-        """Where the gradients stand."""
+        """The slice of the partial derivatives."""
         return slice(len(self.x), len(self.x) + self.gradients.shape[1])
 
     @property
     def curvature_entries(self) -> slice:
-        """Where the curvatures stand."""
+        """The slice of the curvatures."""
         return slice(len(self.x) + self.gradients.shape[1], len(self))
 
     @property
     def points(self) -> Index:
         """The point of each observation, (N,)."""
-        return np.concatenate([each.points for each in self.orders])
+        return np.concatenate([block.points for block in self.orders])
 
     @cached_property
     def by_point(self) -> Array:
-        """(K, n): which slope is of which point, to sum by."""
+        """The matrix (K, n) that sums partial derivatives by point."""
         return one_hot(self.gradients[0], len(self.x))
 
     @cached_property
     def by_column(self) -> Array:
-        """(K, p): which slope is of which column, to sum by."""
+        """The matrix (K, p) that sums partial derivatives by column."""
         return one_hot(self.gradients[1], self.x.shape[1])

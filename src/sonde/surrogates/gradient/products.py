@@ -1,13 +1,13 @@
-"""Products of the covariance of values and gradients with vectors, without the matrix, O(n^2 p) in place of O(n^2 p^2).
+"""Matrix-free products of the covariance of values and gradients with vectors, in O(n^2 p) instead of O(n^2 p^2).
 
 In scaled coordinates z = x / lengthscales, r = z_i - w_j, with weights a_j on values and b_j (p,) on gradients (Ament &
 Gomes 2022, section 3.2, summed over the columns of ``gradients``):
 
-    values_i = sum_j  f a_j - 2 f' r.b_j
-    slopes_i = sum_j (2 f' a_j - 4 f'' r.b_j) r - 2 f' b_j
+    values_i    = sum_j  f a_j - 2 f' r.b_j
+    gradients_i = sum_j (2 f' a_j - 4 f'' r.b_j) r - 2 f' b_j
 
-Every sum is a product of an m by n matrix with an n by p one. The same with all of x and y gives the mean of a process
-and its gradient anywhere.
+Every sum is a product of an m by n matrix with an n by p one. With the weights of a posterior they are its mean and the
+gradient of the mean.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Products:
-    """Covariances of values and gradients at x (m, p) with those at y (n, p)."""
+    """Products with the covariance of values and gradients at x (m, p) and at y (n, p)."""
 
     covariance: GradientCovariance
     x: Array
@@ -44,8 +44,8 @@ class Products:
         gradients = roots * (z * radial.sum(axis=1)[:, None] - radial @ w - first @ b_scaled)
         if self.covariance.trend is None:
             return values, gradients
-        more, steeper = self.covariance.trend.product(self.x, self.y, a, b)
-        return values + more, gradients + steeper
+        more_values, more_gradients = self.covariance.trend.product(self.x, self.y, a, b)
+        return values + more_values, gradients + more_gradients
 
     @cached_property
     def _profile(self) -> tuple[Array, Array, Array]:

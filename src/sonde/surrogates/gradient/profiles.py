@@ -1,8 +1,8 @@
 """Isotropic covariances as functions of the squared distance s = r.r, and their derivatives in s.
 
-A row of ``PROFILES`` is k(s) with k(0) = 1. ``smooth`` says how often sample paths can be differentiated: once is
-enough to learn from gradients, twice is needed for Hessians (Ament & Gomes 2022, appendix A). Where a power of r stands
-below the line, r is kept from zero: what such a derivative is multiplied by goes to zero faster.
+Every entry of ``PROFILES`` is k(s) with k(0) = 1. ``smooth`` says how often sample paths can be differentiated: once is
+enough to learn from gradients, twice is needed for Hessians (Ament & Gomes 2022, appendix A). A derivative that divides
+by r uses max(r, ``NEAR``): the factors that it is multiplied by go to zero faster.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 ROOT5, ROOT7 = np.sqrt(5.0), np.sqrt(7.0)
-NEAR = 1e-12  # the least distance that is divided by
+NEAR = 1e-12  # the smallest divisor
 
 
 class Profile(NamedTuple):
-    """A covariance of the squared distance."""
+    """A covariance as a function of the squared distance."""
 
     derivatives: Callable[[Array, int], list[Array]]  # k, k', k'', ... up to an order
-    smooth: int
+    smooth: int  # times that sample paths can be differentiated
 
 
 def _matern52(s: Array, order: int) -> list[Array]:

@@ -1,13 +1,12 @@
-"""Means with Gaussian priors, as covariances of values, gradients and curvatures: what the objective is like at large.
+"""Trends: mean functions with Gaussian priors, as covariances of values, gradients and curvatures.
 
 ========  ==========================================================================================================
 quadratic b (x.y / rho + 1)^2: any quadratic, the kernel "Q" of Ament & Gomes (2022), section 4.3
-bowl      b (x.y / rho + x.x y.y / rho^2): an even bowl around any centre. It has p + 1 numbers to learn where the
-          quadratic has p^2 / 2, as a quasi-Newton method that starts from a multiple of the identity
+bowl      b (x.y / rho + x.x y.y / rho^2): an isotropic quadratic around any centre. It has p + 1 coefficients where
+          the quadratic has p^2 / 2, like a quasi-Newton method that starts from a multiple of the identity
 ========  ==========================================================================================================
 
-Each is ``cross``, ``vjp`` and ``diagonal`` of values, and ``between`` and ``sites_vjp`` of what is seen at sites.
-Symbols: those of ``covariance`` and ``sites``.
+Symbols: those of ``covariance`` and ``observations``.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.surrogates.gradient.observations import ObservationLayout, Seen, one_hot
+from sonde.surrogates.gradient.observations import ObservationLayout, OrderBlock, one_hot
 
 Array = NDArray[np.float64]
 
 
 class Trend(Protocol):
-    """A mean with a Gaussian prior."""
+    """A mean function with a Gaussian prior, as a covariance k(x, y)."""
 
     def diagonal(self, x: Array) -> tuple[Array, Array]:
-        """Return k(x, x), (...), and its slope in x, (..., p)."""
+        """Return k(x, x), (...), and its gradient in x, (..., p)."""
         ...
 
     def cross(self, x: Array, y: Array) -> Array:
@@ -40,14 +39,14 @@ class Trend(Protocol):
         ...
 
     def between(self, a: ObservationLayout, b: ObservationLayout) -> Array:
-        """Return the covariances of what is seen at two sets of sites, (N_a, N_b)."""
+        """Return the covariances of the observations of two layouts, (N_a, N_b)."""
         ...
 
-    def sites_vjp(self, x: Array, sites: ObservationLayout, weights: Array) -> Array:
-        """Return sum_j weights_ij dk / dx_i, (m, p), of values at x (m, p) with what is seen at sites."""
+    def observations_vjp(self, x: Array, layout: ObservationLayout, weights: Array) -> Array:
+        """Return sum_j weights_ij dk / dx_i, (m, p), of values at x (m, p) with the observations of a layout."""
         ...
 
-    def hidden_gradients(self, x: Array) -> Array:
+    def complement_gradients(self, x: Array) -> Array:
         """Return the covariance (n, n) of gradients along an axis on which all of x (n, p) are zero."""
         ...
 
@@ -58,13 +57,13 @@ class Trend(Protocol):
 
 @dataclass(frozen=True)
 class Quadratic:
-    """b u^2 with u = x.y / rho + 1."""
+    """The quadratic trend: b u^2 with u = x.y / rho + 1."""
 
     b: float
     rho: float
 
     def diagonal(self, x: Array) -> tuple[Array, Array]:
-        """Return k(x, x) and its slope."""
+        """Return k(x, x) and its gradient."""
         u = np.sum(x * x, axis=-1) / self.rho + 1
         return self.b * u**2, (4 * self.b / self.rho) * u[..., None] * x
 
@@ -80,21 +79,21 @@ class Quadratic:
         """Return covariances order by order."""
         return np.block([[self._block(a.x, b.x, left, right) for right in b.orders] for left in a.orders])
 
-    def sites_vjp(self, x: Array, sites: ObservationLayout, weights: Array) -> Array:
+    def observations_vjp(self, x: Array, layout: ObservationLayout, weights: Array) -> Array:
         """Return the gradients in x."""
-        b, rho, (points, columns) = self.b, self.rho, sites.gradients
-        pulled = self.vjp(x, sites.x, weights[:, sites.values])
-        gradients = weights[:, sites.gradient_entries]
+        b, rho, (points, columns) = self.b, self.rho, layout.gradients
+        total = self.vjp(x, layout.x, weights[:, layout.values])
+        gradients = weights[:, layout.gradient_entries]
         if gradients.size:
-            pulled += (2 * b / rho**2) * ((gradients * x[:, columns]) @ sites.by_point) @ sites.x
-            pulled += (2 * b / rho) * (gradients * self._u(x, sites.x)[:, points]) @ sites.by_column
-        if sites.bends.size:
-            _, c, e = sites.bends
-            bends = (2 * b / rho**2) * weights[:, sites.curvature_entries]
-            pulled += (bends * x[:, e]) @ one_hot(c, x.shape[1]) + (bends * x[:, c]) @ one_hot(e, x.shape[1])
-        return pulled
+            total += (2 * b / rho**2) * ((gradients * x[:, columns]) @ layout.by_point) @ layout.x
+            total += (2 * b / rho) * (gradients * self._u(x, layout.x)[:, points]) @ layout.by_column
+        if layout.curvatures.size:
+            _, c, e = layout.curvatures
+            curvatures = (2 * b / rho**2) * weights[:, layout.curvature_entries]
+            total += (curvatures * x[:, e]) @ one_hot(c, x.shape[1]) + (curvatures * x[:, c]) @ one_hot(e, x.shape[1])
+        return total
 
-    def hidden_gradients(self, x: Array) -> Array:
+    def complement_gradients(self, x: Array) -> Array:
         """Return d k / d(x.y)."""
         return (2 * self.b / self.rho) * self._u(x, x)
 
@@ -107,7 +106,7 @@ class Quadratic:
     def _u(self, x: Array, y: Array) -> Array:
         return np.asarray(x @ y.swapaxes(-1, -2) / self.rho + 1)
 
-    def _block(self, a: Array, b: Array, left: Seen, right: Seen) -> Array:
+    def _block(self, a: Array, b: Array, left: OrderBlock, right: OrderBlock) -> Array:
         """Return the covariances of observations of two orders, (N_left, N_right)."""
         if left.order > right.order:
             return self._block(b, a, right, left).T
@@ -133,14 +132,14 @@ class Quadratic:
 
 
 @dataclass(frozen=True)
-class Bowl:
-    """b phi(x).phi(y) with phi = (x / sqrt(rho), x.x / rho)."""
+class IsotropicQuadratic:
+    """The isotropic quadratic trend: b phi(x).phi(y) with phi = (x / sqrt(rho), x.x / rho)."""
 
     b: float
     rho: float
 
     def diagonal(self, x: Array) -> tuple[Array, Array]:
-        """Return k(x, x) and its slope."""
+        """Return k(x, x) and its gradient."""
         u = np.sum(x * x, axis=-1) / self.rho
         return self.b * (u + u**2), (2 * self.b / self.rho) * (1 + 2 * u)[..., None] * x
 
@@ -154,18 +153,18 @@ class Bowl:
 
     def between(self, a: ObservationLayout, b: ObservationLayout) -> Array:
         """Return b times the products of features and of their derivatives."""
-        return np.asarray(self.b * self._seen(a) @ self._seen(b).T)
+        return np.asarray(self.b * self._observation_features(a) @ self._observation_features(b).T)
 
-    def sites_vjp(self, x: Array, sites: ObservationLayout, weights: Array) -> Array:
+    def observations_vjp(self, x: Array, layout: ObservationLayout, weights: Array) -> Array:
         """Return the gradients in x."""
-        return self._vjp(x, weights @ self._seen(sites))
+        return self._vjp(x, weights @ self._observation_features(layout))
 
-    def hidden_gradients(self, x: Array) -> Array:
-        """Return d k / d(x.y), which is the linear part's."""
+    def complement_gradients(self, x: Array) -> Array:
+        """Return d k / d(x.y): that of the linear part."""
         return np.full((len(x), len(x)), self.b / self.rho)
 
     def product(self, x: Array, y: Array, a: Array, b: Array) -> tuple[Array, Array]:
-        """Return products of features with the sum of what they are weighted by."""
+        """Return products of features with the weighted sum of features."""
         linear, square = a @ y + b.sum(axis=0), float(np.sum(y * y, axis=1) @ a) + 2 * float(np.vdot(y, b))
         weights = np.append(linear / np.sqrt(self.rho), square / self.rho)
         return self.b * self._features(x) @ weights, self._vjp(x, np.broadcast_to(weights, (len(x), len(weights))))
@@ -177,13 +176,13 @@ class Bowl:
         linear, square = weights[..., :-1], weights[..., -1:]
         return np.asarray(self.b * (linear / np.sqrt(self.rho) + (2 / self.rho) * square * x))
 
-    def _seen(self, sites: ObservationLayout) -> Array:
-        """Return the features of values and the derivatives of features of the rest, (N, p + 1)."""
-        points, columns = sites.gradients
-        _, c, e = sites.bends
-        gradients = np.column_stack([sites.by_column / np.sqrt(self.rho), (2 / self.rho) * sites.x[points, columns]])
-        bends = np.column_stack([np.zeros((len(c), sites.x.shape[1])), (2 / self.rho) * (c == e)])
-        return np.concatenate([self._features(sites.x), gradients, bends])
+    def _observation_features(self, layout: ObservationLayout) -> Array:
+        """Return the features of values, then the derivatives of features for gradients and curvatures, (N, p + 1)."""
+        points, columns = layout.gradients
+        _, c, e = layout.curvatures
+        gradients = np.column_stack([layout.by_column / np.sqrt(self.rho), (2 / self.rho) * layout.x[points, columns]])
+        curvatures = np.column_stack([np.zeros((len(c), layout.x.shape[1])), (2 / self.rho) * (c == e)])
+        return np.concatenate([self._features(layout.x), gradients, curvatures])
 
 
-TRENDS: dict[str, Callable[[float, float], Trend]] = {"quadratic": Quadratic, "bowl": Bowl}
+TRENDS: dict[str, Callable[[float, float], Trend]] = {"quadratic": Quadratic, "bowl": IsotropicQuadratic}

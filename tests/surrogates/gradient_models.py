@@ -1,4 +1,4 @@
-"""Small Gaussian processes with gradients and Hessians, and slow reference implementations to compare with."""
+"""Small Gaussian processes with gradients and curvatures, and slow reference results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TWICE = [name for name, profile in PROFILES.items() if profile.smooth >= 2]  # t
 OWN, SHARED = np.arange(3), np.array([0, 1, 1, 1])  # a length scale for each feature, and one for several
 
 
-def slope_covariance(
+def gradient_covariance(
     profile: str = "matern52",
     trend: str | None = None,
     groups: Index = OWN,
@@ -58,28 +58,30 @@ def close_points(width: int = 3) -> Array:
     return x
 
 
-def whole_sites(x: Array, *, curvatures: bool = False) -> ObservationLayout:
-    """Values, gradients and, with ``curvatures``, the upper triangle of the Hessian at every point."""
-    observed = np.ones(x.shape, dtype=bool)
-    hessians = np.triu(np.ones((len(x), x.shape[1], x.shape[1]), dtype=bool)) & curvatures
-    return ObservationLayout(x, np.stack(np.nonzero(observed)), np.stack(np.nonzero(hessians)))
+def full_layout(x: Array, *, curvatures: bool = False) -> ObservationLayout:
+    """All derivatives at every point; of curvatures the upper triangle."""
+    known = np.ones(x.shape, dtype=bool)
+    triangle = np.triu(np.ones((len(x), x.shape[1], x.shape[1]), dtype=bool)) & curvatures
+    return ObservationLayout(x, np.stack(np.nonzero(known)), np.stack(np.nonzero(triangle)))
 
 
-def some_sites(x: Array, *, curvatures: bool = False, seed: int = 0) -> ObservationLayout:
-    """About half of all gradient and Hessian entries, in random order."""
-    rng, whole = np.random.default_rng([seed, 5]), whole_sites(x, curvatures=curvatures)
-    kept = [rng.permutation(np.flatnonzero(rng.random(each.shape[1]) < 0.5)) for each in (whole.gradients, whole.bends)]
-    return ObservationLayout(x, whole.gradients[:, kept[0]], whole.bends[:, kept[1]])
+def partial_layout(x: Array, *, curvatures: bool = False, seed: int = 0) -> ObservationLayout:
+    """About half of all gradients and of all curvatures, in any order."""
+    rng, whole = np.random.default_rng([seed, 5]), full_layout(x, curvatures=curvatures)
+    kept = [
+        rng.permutation(np.flatnonzero(rng.random(each.shape[1]) < 0.5)) for each in (whole.gradients, whole.curvatures)
+    ]
+    return ObservationLayout(x, whole.gradients[:, kept[0]], whole.curvatures[:, kept[1]])
 
 
-def kernel_entries(sites: ObservationLayout, *, curvatures: bool = False) -> Index:
-    """The indices of the observations in the vectors of ``sonde.kernels``, which are ordered by point."""
-    p = sites.x.shape[1]
+def kernel_entries(layout: ObservationLayout, *, curvatures: bool = False) -> Index:
+    """The indices of the observations in the vectors of ``sonde.kernels``, which go point by point."""
+    p = layout.x.shape[1]
     each = 1 + p + (p * (p + 1) // 2 if curvatures else 0)
-    low, high = np.minimum(*sites.bends[1:]), np.maximum(*sites.bends[1:])
+    low, high = np.minimum(*layout.curvatures[1:]), np.maximum(*layout.curvatures[1:])
     triangle = low * p - low * (low - 1) // 2 + high - low
-    inside = [np.zeros(len(sites.x), dtype=np.intp), 1 + sites.gradients[1], 1 + p + triangle]
-    return np.asarray(sites.points * each + np.concatenate(inside))
+    inside = [np.zeros(len(layout.x), dtype=np.intp), 1 + layout.gradients[1], 1 + p + triangle]
+    return np.asarray(layout.points * each + np.concatenate(inside))
 
 
 def kernel_of(covariance: GradientCovariance) -> Kernel:
@@ -99,24 +101,24 @@ def kernel_of(covariance: GradientCovariance) -> Kernel:
 
 @cache
 def kernel_matrix(profile: str, trend: str | None, curvatures: bool) -> Array:
-    """The matrix by ``sonde.kernels`` of all observations at ``close_points``, for ``slope_covariance``."""
+    """The matrix of ``sonde.kernels`` of all derivatives at ``close_points``, for ``gradient_covariance``."""
     from sonde.kernels import ValueGradientGram, ValueGradientHessianGram
 
     operator = ValueGradientHessianGram if curvatures else ValueGradientGram
-    return np.asarray(operator(kernel_of(slope_covariance(profile, trend)), close_points()).as_matrix())
+    return np.asarray(operator(kernel_of(gradient_covariance(profile, trend)), close_points()).as_matrix())
 
 
 def hermite_covariance(covariance: GradientCovariance, a: ObservationLayout, b: ObservationLayout) -> Array:
-    """The covariances of an RBF process, one pair of observations at a time, by a Hermite polynomial for each feature.
+    """The covariances of an RBF process, pair by pair: each column has a Hermite polynomial as a factor.
 
     d^m / dr^m exp(-r^2 / 2) = (-1)^m He_m(r) exp(-r^2 / 2), and a derivative in the second point is minus one in r.
     """
 
-    def orders(sites: ObservationLayout) -> list[tuple[int, Index]]:
-        rows: list[tuple[int, list[int]]] = [(int(i), []) for i in sites.points[sites.values]]
-        rows += [(i, [c]) for i, c in sites.gradients.T]
-        rows += [(i, [c, e]) for i, c, e in sites.bends.T]
-        return [(i, np.bincount(np.array(c, dtype=int), minlength=sites.x.shape[1])) for i, c in rows]
+    def orders(layout: ObservationLayout) -> list[tuple[int, Index]]:
+        rows: list[tuple[int, list[int]]] = [(int(i), []) for i in layout.points[layout.values]]
+        rows += [(i, [c]) for i, c in layout.gradients.T]
+        rows += [(i, [c, e]) for i, c, e in layout.curvatures.T]
+        return [(i, np.bincount(np.array(c, dtype=int), minlength=layout.x.shape[1])) for i, c in rows]
 
     def of_pair(i: int, m: Index, j: int, n: Index) -> float:
         r = (a.x[i] - b.x[j]) * covariance.roots
