@@ -55,8 +55,8 @@ def test_decode_after_encode_is_the_identity(space: Space, data: st.DataObject) 
 @given(spaces(), st.data())
 def test_snap_is_idempotent(space: Space, data: st.DataObject) -> None:
     units = np.array(data.draw(units_of(space)))
-    once, active = space.codec.snap(units)
-    twice, still = space.codec.snap(once)
+    once, active = space.codec.project(units)
+    twice, still = space.codec.project(once)
     assert np.array_equal(active, still)
     lattice = [not axis.continuous for axis in space.codec.axes]
     assert np.array_equal(once[:, lattice], twice[:, lattice])
@@ -140,11 +140,11 @@ def test_derivatives_follow_the_chain_rule_through_linear_and_log_scales() -> No
 def test_slopes_are_missing_for_categories_and_inactive_parameters_only() -> None:
     rows = SMOOTH.codec.decode(np.array([[0.5, 0.2, 0.5, 0.5, 0.5, 0.5], [0.5, 0.8, 0.5, 0.5, 0.5, 0.5]]))
     inactive, active = [False, True, False, True, True, False], [False, True, False, True, False, False]
-    assert np.isnan(SMOOTH.codec.slopes(rows)).tolist() == [inactive, active]
-    assert np.isnan(SMOOTH.codec.curvatures(rows)).tolist() == [inactive, active]
-    np.testing.assert_allclose(SMOOTH.codec.slopes(rows)[1, [0, 4, 5]], [8.0, 1.0, 8.0])
-    np.testing.assert_allclose(SMOOTH.codec.slopes(rows)[1, 2], rows[1, 2] * math.log(1e4))
-    np.testing.assert_allclose(SMOOTH.codec.curvatures(rows)[1, 2], rows[1, 2] * math.log(1e4) ** 2)
+    assert np.isnan(SMOOTH.codec.derivatives(rows)).tolist() == [inactive, active]
+    assert np.isnan(SMOOTH.codec.second_derivatives(rows)).tolist() == [inactive, active]
+    np.testing.assert_allclose(SMOOTH.codec.derivatives(rows)[1, [0, 4, 5]], [8.0, 1.0, 8.0])
+    np.testing.assert_allclose(SMOOTH.codec.derivatives(rows)[1, 2], rows[1, 2] * math.log(1e4))
+    np.testing.assert_allclose(SMOOTH.codec.second_derivatives(rows)[1, 2], rows[1, 2] * math.log(1e4) ** 2)
 
 
 def test_a_missing_gradient_leaves_a_hessian_known_where_the_scale_is_straight() -> None:

@@ -18,7 +18,7 @@ from sonde.errors import InfeasibleSpace, SpaceError
 from sonde.sampling import Key
 from sonde.space import Bool, Categorical, Float, Int, Space
 from sonde.strategies import Strategy, resolve_strategy
-from sonde.trials import Changes, Evaluation, History, State, failure, judge
+from sonde.trials import Changes, Evaluation, History, State, failure, to_outcome
 from sonde.trials.trial import pack_row
 
 Array = NDArray[np.float64]
@@ -58,7 +58,7 @@ def lives(draw: st.DrawFn, space: Space) -> list[Row]:
     points = space.codec.decode(np.random.default_rng(draw(st.integers(0, 99))).random((6, len(space))))
     results = st.one_of(
         st.sampled_from([State.WAITING, State.RUNNING, State.LOST, State.CANCELLED, failure("why")]),
-        st.floats().map(lambda value: judge(value, space)),
+        st.floats().map(lambda value: to_outcome(value, space)),
     )
     trials = draw(st.lists(st.tuples(st.integers(0, 5), results), max_size=12))
     return [changed(number, points[which], outcome) for number, (which, outcome) in enumerate(trials)]
@@ -116,7 +116,7 @@ def test_later_trials_are_others(name: str) -> None:
 
 
 def test_suggestions_do_not_change_the_history(strategy: Strategy) -> None:
-    trials: list[tuple[Mapping[str, Any], Any]] = [({"n": 0, "on": False}, judge(1.0, SMALL))]
+    trials: list[tuple[Mapping[str, Any], Any]] = [({"n": 0, "on": False}, to_outcome(1.0, SMALL))]
     history, untouched = history_of(SMALL, trials), history_of(SMALL, trials)
     strategy.suggest(SMALL, history, 8, Key(0, 1))
     assert len(history) == len(untouched)
@@ -206,8 +206,8 @@ def test_a_feasible_part_of_one_in_a_thousand_is_found(strategy: Strategy) -> No
 
 def test_under_declared_noise_a_finite_space_repeats(strategy: Strategy) -> None:
     configurations = list(SMALL.configurations())
-    quiet = [(configuration, judge(1.0, SMALL)) for configuration in configurations]
-    noisy = [*quiet[:-1], (configurations[-1], judge(Evaluation(1.0, noise=0.1), SMALL))]
+    quiet = [(configuration, to_outcome(1.0, SMALL)) for configuration in configurations]
+    noisy = [*quiet[:-1], (configurations[-1], to_outcome(Evaluation(1.0, noise=0.1), SMALL))]
     assert len(strategy.suggest(SMALL, history_of(SMALL, quiet), 40, Key(0, 16))) == 0
     rows = strategy.suggest(SMALL, history_of(SMALL, noisy), 40, Key(0, 16))
     assert len(rows) == 40

@@ -14,14 +14,14 @@ from tests.trials.histories import history_of
 from sonde.space import Categorical, Float, Space
 from sonde.study.best import with_rest
 from sonde.study.configurations import Configurations, _least_share, configurations_of
-from sonde.trials import Evaluation, failure, judge
+from sonde.trials import Evaluation, failure, to_outcome
 
 SPACE = Space(kind=Categorical(["a", "b"]), x=Float(0, 1, when={"kind": "b"}))
 A, B, C = {"kind": "a"}, {"kind": "b", "x": 0.25}, {"kind": "b", "x": 0.5}
 
 
 def configurations(*results: tuple[dict[str, object], float | Evaluation]) -> Configurations:
-    return configurations_of(history_of(SPACE, [(params, judge(value, SPACE)) for params, value in results]))
+    return configurations_of(history_of(SPACE, [(params, to_outcome(value, SPACE)) for params, value in results]))
 
 
 def test_each_configuration_is_there_once_by_its_first_trial() -> None:
@@ -31,8 +31,10 @@ def test_each_configuration_is_there_once_by_its_first_trial() -> None:
 
 
 def test_what_failed_or_broke_a_constraint_is_not_there() -> None:
-    broken = judge(Evaluation(-9.0, constraints={"c": 0.1}), SPACE)
-    history = history_of(SPACE, [(A, broken), (B, failure("why")), (C, judge(2.0, SPACE)), (A, judge(1.0, SPACE))])
+    broken = to_outcome(Evaluation(-9.0, constraints={"c": 0.1}), SPACE)
+    history = history_of(
+        SPACE, [(A, broken), (B, failure("why")), (C, to_outcome(2.0, SPACE)), (A, to_outcome(1.0, SPACE))]
+    )
     found = configurations_of(history)
     np.testing.assert_array_equal(found.first, [2, 3])
     np.testing.assert_array_equal(found.means, [2.0, 1.0])

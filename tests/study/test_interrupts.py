@@ -72,7 +72,7 @@ def test_ctrl_c_during_a_suggestion_ends_the_run_at_once(tmp_path: Path, sqlite_
     study = sonde.load(sqlite_url, "study", strategy="random")
     assert [trial.state for trial in study.trials if trial.state != "lost"].count("running") == 0
     begun = time.monotonic()
-    study.ask()  # nobody holds the turn to suggest
+    study.ask()  # no other process is the suggester
     assert time.monotonic() - begun < 5
     study.release(study.trials[-1])
     study.close()

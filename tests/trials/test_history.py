@@ -11,7 +11,7 @@ from tests.space.spaces import examples
 from tests.trials.histories import Row, changed, history_of
 
 from sonde.space import Bool, Categorical, Float, Int, Space
-from sonde.trials import Changes, Evaluation, History, Outcome, State, failure, judge
+from sonde.trials import Changes, Evaluation, History, Outcome, State, failure, to_outcome
 
 SPACE = Space(
     x=Float(-1, 3),
@@ -25,7 +25,7 @@ B = {"x": 1.0, "rate": 0.01, "kind": "b", "n": 4}
 
 
 def told(value: Any, **extras: Any) -> Outcome:
-    return judge(Evaluation(value, **extras), SPACE)
+    return to_outcome(Evaluation(value, **extras), SPACE)
 
 
 def test_an_empty_history() -> None:

@@ -28,7 +28,7 @@ MANY = 1000  # benchmarks/dngo/speed: beyond, a suggestion of dngo costs less; b
 
 TABLE = (
     Row(
-        lambda space, history: history.has_slopes,
+        lambda space, history: history.has_gradients,
         "fobo",
         "gradients were told",  # benchmarks/fobo/regularisation: ahead of gp at 10, 20, 40 evaluations; and figure5
     ),

@@ -8,7 +8,7 @@ from typing import Any
 from sonde.errors import EndOfRun, EvaluationError
 from sonde.execution import Future, Report
 from sonde.space import Space
-from sonde.trials import Outcome, Trial, failure, judge
+from sonde.trials import Outcome, Trial, failure, to_outcome
 from sonde.trials.attributes import plain_attribute
 from sonde.trials.outcome import describe
 
@@ -40,7 +40,7 @@ def outcome_of(report: Report, space: Space) -> Outcome:
     if report.error is not None:
         return failure(report.error)
     try:
-        return judge(report.result, space)
+        return to_outcome(report.result, space)
     except EvaluationError as error:
         return failure(error)
 

@@ -14,7 +14,7 @@ from sonde.errors import NoResult, OptionError, SpaceExhausted
 from sonde.execution import Executor
 from sonde.sampling import Key
 from sonde.space import Space
-from sonde.storage import Asker, AskTurn, Storage, StudyHeader, open_storage
+from sonde.storage import Asker, AskReply, Storage, StudyHeader, open_storage
 from sonde.strategies import Strategy, record, resolve_strategy
 from sonde.study import asking, checks, export, identity, predicting, telling
 from sonde.study.best import Best, best_value
@@ -193,12 +193,12 @@ class Study:
                 self._heartbeat.hold(record.token for record in records)
             return [self._shown(record) for record in records]
 
-    def _suggest(self, turn: AskTurn) -> list[bytes]:
-        if turn.changes is not None:
-            self._history.update(turn.changes)
+    def _suggest(self, reply: AskReply) -> list[bytes]:
+        if reply.changes is not None:
+            self._history.update(reply.changes)
         with self._heartbeat, interruptible():
-            key = Key(self.seed, turn.next_number)
-            rows = self._strategy.suggest(self.space, self._history, len(turn.serves), key)
+            key = Key(self.seed, reply.next_number)
+            rows = self._strategy.suggest(self.space, self._history, len(reply.suggest_for), key)
         return [pack_row(row) for row in rows]
 
     def enqueue(self, params: Mapping[str, Any], *, attributes: Mapping[str, Any] | None = None) -> int:

@@ -10,7 +10,7 @@ from sonde.errors import OptionError
 from sonde.space import Space
 from sonde.study import checks
 from sonde.study.importing import EXTRAS, Importer
-from sonde.trials import Evaluation, Outcome, failure, judge
+from sonde.trials import Evaluation, Outcome, failure, to_outcome
 from sonde.trials.trial import pack_row
 
 Finished = tuple[bytes, Outcome, Mapping[str, Any]]
@@ -29,8 +29,8 @@ def outcome(space: Space, value: Any, failed: str | None, extras: Mapping[str, A
     if isinstance(value, Evaluation):
         if extras:
             raise OptionError(f"the Evaluation holds everything; leave out {', '.join(extras)}")
-        return judge(value, space)
-    return judge(Evaluation(value, **extras), space)
+        return to_outcome(value, space)
+    return to_outcome(Evaluation(value, **extras), space)
 
 
 def from_elsewhere(space: Space, trials: Iterable[Any]) -> list[Finished]:

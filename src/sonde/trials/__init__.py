@@ -6,7 +6,7 @@ that is stored, ``trial`` what the user is shown, ``history`` what strategies se
 
 from sonde.trials.evaluation import Evaluation
 from sonde.trials.history import Changes, History
-from sonde.trials.outcome import Outcome, failure, judge
+from sonde.trials.outcome import Outcome, failure, to_outcome
 from sonde.trials.state import State
 from sonde.trials.trial import Trial, TrialKey, TrialRecord
 
@@ -20,5 +20,5 @@ __all__ = [
     "TrialKey",
     "TrialRecord",
     "failure",
-    "judge",
+    "to_outcome",
 ]

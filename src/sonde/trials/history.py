@@ -250,7 +250,7 @@ class History:
         return row.astype("<f8").tobytes() in self._seen
 
     @property
-    def has_slopes(self) -> bool:
+    def has_gradients(self) -> bool:
         """Whether the slope of any value is known."""
         done = self.states == _CODE[State.COMPLETED]
         return any(done[i] and np.isfinite(self.unit_gradients(np.array([i]))).any() for i in self.gradients)

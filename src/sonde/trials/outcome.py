@@ -1,6 +1,6 @@
 """From what the user tells to what is stored: every number checked, derivatives packed.
 
-``judge`` is the only way in. A value that is not finite is a failure with its reason; a value that is not a number at
+``to_outcome`` is the only way in. A value that is not finite is a failure with its reason; a value that is not a number at
 all is an ``EvaluationError``.
 
 Packed derivatives are float64 in the order of the space, NaN where nothing is known: d numbers for a gradient, the
@@ -60,7 +60,7 @@ def describe(error: object) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def judge(result: Any, space: Space) -> Outcome:
+def to_outcome(result: Any, space: Space) -> Outcome:
     """Return the outcome of a number or ``Evaluation``."""
     evaluation = result if isinstance(result, Evaluation) else Evaluation(result)
     value = real(evaluation.value, "the value")

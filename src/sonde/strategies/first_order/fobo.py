@@ -160,7 +160,7 @@ class FOBO(Bayesian):
 
     def _knows_gradients(self, space: Space, history: History) -> bool:
         """Whether there are gradients that it can use: in a wide space, those of something to slide along."""
-        if not history.has_slopes or (is_wide(space) and not any(axis.continuous for axis in space.codec.axes)):
+        if not history.has_gradients or (is_wide(space) and not any(axis.continuous for axis in space.codec.axes)):
             return False
         return bool(np.isfinite(self._seen(space, history).gradients).any())
 
