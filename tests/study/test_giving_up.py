@@ -33,7 +33,7 @@ def test_a_mistake_in_the_objective_is_found_out_after_ten_trials_and_nothing_is
         sonde.minimize(lambda trial: trial["learning_rate"], SPACE, 200, seed=0, progress=False)
     error = caught.value
     assert "10 trials in a row failed alike and none has completed: KeyError: 'learning_rate'" in str(error)
-    assert "mend the objective and run it again, or go on regardless with give_up_after=None" in str(error)
+    assert "correct the objective and run it again, or continue anyway with give_up_after=None" in str(error)
     assert error.study is not None
     assert [trial.state for trial in error.study.trials] == ["failed"] * 10
     error.study.optimize(lambda trial: trial["x"], 3, progress=False)  # mended

@@ -7,10 +7,10 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, overload
 
-from sonde.errors import NoResult, OptionError, SpaceExhausted
+from sonde.errors import AllFailed, Interrupted, NoResult, OptionError, SpaceExhausted
 from sonde.execution import Executor
 from sonde.sampling import Key
 from sonde.space import Space
@@ -397,20 +397,25 @@ class Study:
         progress
             Show a progress bar (lines, where there is no terminal).
         """
-        run_loop(
-            self,
-            with_jac(objective, jac),
-            n_trials=checks.optional_count(n_trials, "n_trials"),
-            total_trials=checks.optional_count(total_trials, "total_trials"),
-            timeout=checks.seconds(timeout, "timeout"),
-            trial_timeout=checks.seconds(trial_timeout, "trial_timeout"),
-            workers=checks.optional_count(workers, "workers"),
-            executor=checks.executor(executor),
-            callbacks=checks.callbacks(callbacks),
-            catch=checks.exceptions(catch),
-            give_up_after=checks.optional_count(give_up_after, "give_up_after"),
-            progress=progress,
-        )
+        try:
+            run_loop(
+                self,
+                with_jac(objective, jac),
+                n_trials=checks.optional_count(n_trials, "n_trials"),
+                total_trials=checks.optional_count(total_trials, "total_trials"),
+                timeout=checks.seconds(timeout, "timeout"),
+                trial_timeout=checks.seconds(trial_timeout, "trial_timeout"),
+                workers=checks.optional_count(workers, "workers"),
+                executor=checks.executor(executor),
+                callbacks=[partial(callback, self) for callback in checks.callbacks(callbacks)],
+                catch=checks.exceptions(catch),
+                give_up_after=checks.optional_count(give_up_after, "give_up_after"),
+                progress=progress,
+            )
+        except (AllFailed, Interrupted) as error:
+            if getattr(error, "study", None) is None:
+                error.study = self
+            raise
 
     def stop(self) -> None:
         """End ``optimize`` when the running trials are done; for use in a callback."""
