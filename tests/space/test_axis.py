@@ -114,7 +114,7 @@ def test_contains(axis: Axis, inside: list[float], outside: list[float]) -> None
         Float(-1.0, 1.0, step=0.75), Categorical(list("abcde")), Bool(),
     ],
 )  # fmt: skip
-def test_the_unit_interval_is_shared_evenly_by_a_lattice(parameter: Parameter) -> None:
+def test_lattice_points_have_intervals_of_equal_length(parameter: Parameter) -> None:
     size = int(parameter.size)
     grid = (np.arange(1000 * size) + 0.5) / (1000 * size)
     _, counts = np.unique(parameter.axis.from_unit(grid), return_counts=True)
@@ -142,7 +142,7 @@ def test_draws_of_a_log_range_are_log_uniform() -> None:
 @pytest.mark.parametrize(
     "axis", [Axis(-3.0, 5.0), Axis(1e-4, 10.0, log=True), Axis(1.0, 8.0, step=1.0), Axis(2.0, 64.0, True, 1.0)]
 )
-def test_slope_and_curvature_are_derivatives_of_the_scale(axis: Axis) -> None:
+def test_derivatives_of_the_scale(axis: Axis) -> None:
     numbers = np.linspace(axis.low, axis.high, 7)[1:-1]
     h = 1e-4 * numbers  # du/dx and d2u/dx2 by differences; x' = 1 / u', x'' = -u'' / u'^3
     below, here, above = axis.to_unit(numbers - h), axis.to_unit(numbers), axis.to_unit(numbers + h)

@@ -53,7 +53,7 @@ def test_decode_after_encode_is_the_identity(space: Space, data: st.DataObject) 
 
 @examples(200)
 @given(spaces(), st.data())
-def test_snap_is_idempotent(space: Space, data: st.DataObject) -> None:
+def test_projection_is_idempotent(space: Space, data: st.DataObject) -> None:
     units = np.array(data.draw(units_of(space)))
     once, active = space.codec.project(units)
     twice, still = space.codec.project(once)

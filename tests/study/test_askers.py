@@ -1,4 +1,4 @@
-"""Who asks: forked children, processes in containers, wrong clocks."""
+"""Identity of the processes that ask: forked children, containers, wrong clocks."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_process_with_a_wrong_clock_neither_takes_nor_keeps_trials(database_ur
     study.close()
 
 
-def test_a_lease_far_ahead_is_cut_to_its_length(sqlite_url: str) -> None:
+def test_a_lease_that_ends_too_late_is_shortened_to_its_length(sqlite_url: str) -> None:
     """A dead worker whose clock was a day ahead, before the machine was started anew."""
     study = sonde.Study(SPACE, storage=sqlite_url, name="study", strategy="random", lease=0.3)
     study.ask()

@@ -129,7 +129,7 @@ def test_a_gradient_that_cannot_be_read_is_refused(gradient: Any, said: list[str
     assert [part for part in said if part not in str(caught.value)] == []
 
 
-def test_of_a_single_parameter_a_number_is_a_gradient() -> None:
+def test_with_one_parameter_a_number_is_a_gradient() -> None:
     line = Space(x=Float(0, 1))
     for number in (3, 3.0, np.float32(3), [3], np.array(3), np.array([3])):
         outcome = to_outcome(Evaluation(1.0, gradient=number, hessian=number), line)
@@ -195,19 +195,19 @@ _NUMBERS = st.one_of(st.just(math.nan), st.floats(-1e9, 1e9))
 
 @examples(60)
 @given(st.integers(1, 6), st.data())
-def test_packing_is_undone_by_unpacking(dimension: int, data: st.DataObject) -> None:
+def test_unpacking_inverts_packing(dimension: int, data: st.DataObject) -> None:
     space = Space({f"x{i}": Float(0, 1) for i in range(dimension)})
-    slopes = np.array(data.draw(st.lists(_NUMBERS, min_size=dimension, max_size=dimension)))
+    gradient = np.array(data.draw(st.lists(_NUMBERS, min_size=dimension, max_size=dimension)))
     half = np.zeros((dimension, dimension))
     upper = np.triu_indices(dimension)
     half[upper] = data.draw(st.lists(_NUMBERS, min_size=len(upper[0]), max_size=len(upper[0])))
-    bends = np.where(np.tri(dimension, k=-1, dtype=bool), half.T, half)
-    outcome = to_outcome(Evaluation(1.0, gradient=slopes, hessian=bends), space)
-    np.testing.assert_array_equal(unpack_gradient(outcome.gradient), slopes)
-    np.testing.assert_array_equal(unpack_hessian(outcome.hessian, dimension), bends)
+    hessian = np.where(np.tri(dimension, k=-1, dtype=bool), half.T, half)
+    outcome = to_outcome(Evaluation(1.0, gradient=gradient, hessian=hessian), space)
+    np.testing.assert_array_equal(unpack_gradient(outcome.gradient), gradient)
+    np.testing.assert_array_equal(unpack_hessian(outcome.hessian, dimension), hessian)
 
 
-def test_nothing_told_is_nothing_packed() -> None:
+def test_without_derivatives_nothing_is_packed() -> None:
     outcome = to_outcome(Evaluation(1.0), SPACE)
     assert outcome.gradient is outcome.hessian is outcome.noise is outcome.constraints is None
     assert unpack_gradient(None) is None
@@ -259,7 +259,7 @@ def test_a_failure_keeps_its_reason_as_text_that_any_database_takes(reason: Any,
     assert outcome.error.encode()
 
 
-def test_of_a_long_reason_the_end_is_kept() -> None:
+def test_the_end_of_a_long_reason_is_kept() -> None:
     error = failure("start" + "x" * 50_000 + "ValueError: the end").error
     assert error is not None
     assert len(error) == MAX_ERROR_CHARACTERS

@@ -205,6 +205,6 @@ def _check_parameters(parameters: Mapping[str, Parameter]) -> None:
         if not isinstance(name, str) or not name:
             raise SpaceError(f"a parameter's name must be a non-empty string, got {name!r}")
         if not is_encodable(name):
-            raise SpaceError(f"a parameter's name holds half a character (a lone surrogate), got {name!r}")
+            raise SpaceError(f"a parameter's name has a lone surrogate (half a character), got {name!r}")
         if not isinstance(parameter, Parameter):
             raise SpaceError(f"parameter {name!r}: expected Float, Int, Categorical or Bool, got {parameter!r}")

@@ -18,6 +18,7 @@ from sonde.errors import (
 from sonde.trials import Outcome, State, TrialKey, TrialRecord, failure
 from sonde.trials.attributes import plain_attributes
 
+# Stored, and recognized by its text: it must not change.
 ENDED_TWICE = failure("the worker ended, or vanished, twice while it ran this configuration; it is not offered again")
 GRACE = 0.25  # seconds that others wait for the next suggester to ask again
 KEPT_STATES = 8  # the latest of each study

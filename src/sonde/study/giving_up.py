@@ -36,4 +36,4 @@ class RepeatedFailures:
         return self._most is not None and self._count >= self._most
 
     def __str__(self) -> str:
-        return f"{self._count} trials in a row failed alike and none has completed: {self.reason}"
+        return f"{self._count} trials in a row failed for the same reason and none has completed: {self.reason}"

@@ -111,8 +111,8 @@ def may_have_something(row: Any, asker: Asker, now: float) -> tuple[bool, float]
     """Whether a waiting asker should ask again; if not, how many seconds it may sleep at most."""
     if row.something:
         return True, 0.0
-    ends = row.turn_ends  # of the suggester's lease
-    if row.holder not in (None, asker.name) and ends is not None and ends >= now:
+    ends = row.suggester_lease_ends
+    if row.suggester not in (None, asker.name) and ends is not None and ends >= now:
         return False, ends - now
     last = steps.last_suggestion(row)
     next_one = last.suggester if row.suggester_waits else row.oldest

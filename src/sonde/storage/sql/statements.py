@@ -18,8 +18,11 @@ _CHANGED = (trials.c.number, trials.c.state, trials.c.revision, trials.c.row, tr
             trials.c.gradient, trials.c.hessian, trials.c.constraints)  # fmt: skip
 _RECORD = (*_CHANGED, trials.c.error, trials.c.worker, trials.c.created, trials.c.started, trials.c.finished,
            trials.c.retry_of, trials.c.attributes, trials.c.token)  # fmt: skip
-_LOCKED = (studies.c.id, studies.c.name, studies.c.revision, studies.c.next_number, studies.c.holder, studies.c.process,
-           studies.c.turn_began, studies.c.turn_ends, studies.c.round_served, studies.c.round_ended,
+_suggester = studies.c.holder.label("suggester")
+_suggesting_since = studies.c.turn_began.label("suggesting_since")
+_lease_ends = studies.c.turn_ends.label("suggester_lease_ends")
+_LOCKED = (studies.c.id, studies.c.name, studies.c.revision, studies.c.next_number, _suggester, studies.c.process,
+           _suggesting_since, _lease_ends, studies.c.round_served, studies.c.round_ended,
            studies.c.round_took, studies.c.round_suggester)  # fmt: skip
 
 _study = studies.c.id == sa.bindparam("study")
@@ -110,8 +113,8 @@ DELETE_TICKETS = sa.delete(tickets).where(
 )
 SELECT_WAIT = sa.select(  # what waiting askers read
     studies.c.id,
-    studies.c.holder,
-    studies.c.turn_ends,
+    _suggester,
+    _lease_ends,
     studies.c.round_served,
     studies.c.round_ended,
     studies.c.round_took,

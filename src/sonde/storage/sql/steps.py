@@ -21,10 +21,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass
 class Locked:
-    """A study locked by this transaction. ``now`` measures leases; ``stamp`` is a time for people.
-
-    The columns of the suggester have older names in the database: see ``lock``.
-    """
+    """A study locked by this transaction. ``now`` measures leases; ``stamp`` is a time for people."""
 
     id: int
     name: str
@@ -47,8 +44,8 @@ def lock(connection: sa.Connection, database: Database, study: str) -> Locked:
         raise rules.study_deleted()
     now = database.clock(connection, row.clock)
     return Locked(
-        row.id, row.name, row.revision, row.next_number, now, time.time() if database.sqlite else now, row.holder,
-        row.process or "", row.turn_began or now, row.turn_ends or 0.0,
+        row.id, row.name, row.revision, row.next_number, now, time.time() if database.sqlite else now, row.suggester,
+        row.process or "", row.suggesting_since or now, row.suggester_lease_ends or 0.0,
         last_suggestion(row), bool(row.anybody_waits),
     )  # fmt: skip
 
