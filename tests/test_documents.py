@@ -34,21 +34,31 @@ def test_spaces_of_the_docs_are_spaces() -> None:
     namespace: dict[str, Any] = {}
     exec(blocks("docs/spaces.md")[0], namespace)
     assert len(namespace["space"]) == 5
-    exec("import sonde\nspace = " + blocks("docs/spaces.md")[1], namespace)
+    exec(blocks("docs/spaces.md")[1], namespace)
     assert namespace["space"].finite is False
+
+
+@pytest.mark.parametrize("page", ["docs/spaces.md", "docs/storage.md", "docs/studies.md"])
+def test_the_blocks_of_a_page_run_one_after_the_other(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {}
+    for block in blocks(page):
+        exec(block, namespace)
 
 
 def test_the_noise_of_the_docs_is_seen_through(capsys: pytest.CaptureFixture[str]) -> None:
     [block] = [each for each in blocks("docs/studies.md") if "random.gauss" in each]
     namespace: dict[str, Any] = {}
     exec(block, namespace)
-    (believed, told), (mean, std), (lucky,) = (
+    (modelled, observed), (mean, std), (lowest,) = (
         map(float, line.split()) for line in capsys.readouterr().out.splitlines()
     )
-    assert believed == mean
-    assert abs(believed - (namespace["best"]["x"] - 0.3) ** 2) < 3 * std
-    assert lucky < -0.1 < believed
-    assert told >= lucky
+    assert modelled == mean
+    assert abs(modelled - (namespace["best"]["x"] - 0.3) ** 2) < 3 * std
+    assert lowest < -0.1 < modelled
+    assert observed >= lowest
 
 
 def test_the_strategy_of_the_docs_climbs() -> None:

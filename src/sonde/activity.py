@@ -1,7 +1,7 @@
-"""What is being done right now: said by whoever does it, shown by whoever watches.
+"""The current activity, reported by the code that does it and shown by the progress bar.
 
-A strategy says ``with doing("fitting the model to 60 results"): ...``; a progress bar listens with ``watching(show)``.
-Where nobody watches, nothing happens. It knows nothing of either side, so that both columns may use it.
+A strategy reports ``with doing("fitting the model to 60 results"): ...``; a progress bar listens with
+``watching(show)``. Without a listener nothing happens. This module imports nothing of Sonde, so that all may use it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _current: ContextVar[str] = ContextVar("current", default="")
 
 @contextmanager
 def watching(show: Callable[[str], None]) -> Iterator[None]:
-    """Call ``show`` with what is being done whenever that changes; with "" when it is over."""
+    """Call ``show`` with the current activity whenever it changes; with "" when it ends."""
     token = _watcher.set(show)
     try:
         yield
@@ -26,16 +26,16 @@ def watching(show: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def doing(what: str) -> Iterator[None]:
-    """Say what is done inside; afterwards, what was done around it."""
+    """Report an activity for the time of the block; afterwards, the activity around it."""
     before = _current.get()
     try:
-        _say(what)
+        _report(what)
         yield
     finally:
-        _say(before)
+        _report(before)
 
 
-def _say(what: str) -> None:
+def _report(what: str) -> None:
     _current.set(what)
     watcher = _watcher.get()
     if watcher is not None:

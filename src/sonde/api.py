@@ -20,7 +20,7 @@ from sonde.trials import Trial
 
 @dataclass(frozen=True)
 class Result:
-    """What ``minimize`` and ``maximize`` return; ``x`` and ``fun`` are SciPy's names for the best."""
+    """The result of ``minimize`` and ``maximize``; ``x`` and ``fun`` are SciPy's names for the best."""
 
     study: Study
     best_trial: Trial
@@ -32,7 +32,7 @@ class Result:
 
     @property
     def best_value(self) -> float:
-        """The best value; where values are noisy, the mean that the model believes in."""
+        """The best value; if values are noisy, the posterior mean of the objective at the best parameters."""
         return best_value(self.best_trial)
 
     @property
@@ -77,10 +77,10 @@ def minimize(
     """Find the parameters with the smallest value.
 
     ``n_trials`` counts the whole study: with ``storage``, calling again after an interruption continues to that
-    number. ``storage``, ``name``, ``seed`` and ``strategy`` are those of ``Study``; all that follows, and ``jac``, are
-    those of ``Study.optimize``.
+    number. ``storage``, ``name``, ``seed`` and ``strategy`` are those of ``Study``; the other options are those
+    of ``Study.optimize``.
 
-    ``NoResult``, where no trial has completed, and ``Interrupted``, after Ctrl-C, have the study as ``.study``.
+    ``NoResult`` (no trial has completed) and ``Interrupted`` (Ctrl-C) have the study as ``.study``.
     """
     study = Study(space, direction="minimize", storage=storage, name=name, seed=seed, strategy=strategy)
     return _run(
@@ -127,7 +127,7 @@ def delete(storage: str | os.PathLike[str] | Storage, name: str) -> None:
 
 
 def _run(study: Study, objective: Callable[[Trial], Any], n_trials: int | None, **options: Any) -> Result:
-    """Run a study to ``n_trials`` in all; whatever ends it, the study is not lost."""
+    """Run a study until it has ``n_trials``; exceptions carry the study."""
     try:
         study.optimize(objective, total_trials=checks.optional_count(n_trials, "n_trials"), **options)
         return Result(study, study.best_trial)

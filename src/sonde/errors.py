@@ -1,4 +1,4 @@
-"""Every error Sonde raises on purpose.
+"""The exceptions and warnings of Sonde.
 
 ::
 
@@ -12,9 +12,9 @@
     ├── TrialError
     │   ├── UnknownTrial       there is no trial with that number                   (LookupError)
     │   ├── IllegalTransition  the trial's state does not allow that
-    │   ├── ConflictingResult  the trial was told another result before
+    │   ├── ConflictingResult  the trial already has another result
     │   └── NoResult           no trial has a usable result yet                     (LookupError)
-    │       └── AllFailed      a run gave up: its trials failed alike, none completed
+    │       └── AllFailed      a run gave up: its trials failed for the same reason
     ├── StudyError
     │   ├── StudyNotFound                                                           (LookupError)
     │   ├── StudyExists
@@ -26,7 +26,7 @@
     │   └── NotPositiveDefinite
     └── MissingExtra           an optional package is not installed                 (ImportError)
 
-    EndOfRun                   an objective ends the run, and no trial fails        (BaseException)
+    EndOfRun                   an objective ends the run; its trial does not fail   (BaseException)
     Interrupted                Ctrl-C ended a run; its ``study`` is safe            (KeyboardInterrupt)
     OddHistory                 a warning: little can be learned from the results    (UserWarning)
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class SondeError(Exception):
-    """Base of all errors raised on purpose."""
+    """Base of all errors of Sonde."""
 
 
 class OptionError(SondeError, ValueError):
@@ -82,19 +82,19 @@ class IllegalTransition(TrialError):
 
 
 class ConflictingResult(TrialError):
-    """The trial was told another result before."""
+    """The trial already has another result."""
 
 
 class NoResult(TrialError, LookupError):
-    """No trial has a usable result yet. Where a run raises it, ``study`` has what was tried."""
+    """No trial has a usable result yet. If a run raises it, ``study`` has its trials."""
 
     study: Study | None = None
 
 
 class AllFailed(NoResult):
-    """A run gave up: its trials failed alike and none completed. They are kept in ``study``."""
+    """A run gave up: its trials failed for the same reason and none completed. They are in ``study``."""
 
-    def __init__(self, stopped: str, remedy: str, study: Study) -> None:
+    def __init__(self, stopped: str, remedy: str, study: Study | None = None) -> None:
         super().__init__(f"{stopped}; {remedy}")
         self.stopped = stopped
         self.study = study
@@ -144,20 +144,23 @@ class MissingExtra(SondeError, ImportError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run. What was told is kept in ``study``, and nothing is left running."""
+    """Ctrl-C ended a run. Results are kept in ``study``, and no worker is left running."""
 
-    def __init__(self, stopped: str, remedy: str, study: Study) -> None:
+    study: Study  # ``Study.optimize`` sets it
+
+    def __init__(self, stopped: str, remedy: str, study: Study | None = None) -> None:
         super().__init__(f"{stopped}; {remedy}")
         self.stopped = stopped
-        self.study = study
+        if study is not None:
+            self.study = study
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a traceback."""
+        """Return what IPython shows instead of a traceback."""
         return [str(self)]
 
 
 class EndOfRun(BaseException):
-    """Raised by an objective to end the run: it says nothing about the trial, so none fails by it."""
+    """Raised by an objective to end the run. The trial does not fail: it goes back to the queue."""
 
 
 class OddHistory(UserWarning):

@@ -1,4 +1,4 @@
-"""Packages that are not installed with Sonde: whoever needs one says so in a line, at the call that needs it."""
+"""Optional packages: a call that needs one raises ``MissingExtra`` with the install command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sonde.errors import MissingExtra
 
 
 def require(*packages: str, extra: str) -> None:
-    """Raise where one of the packages that come with ``sonde[extra]`` is not installed; none of them is loaded."""
+    """Raise ``MissingExtra`` if a package of ``sonde[extra]`` is not installed; import none of them."""
     for package in packages:
         if find_spec(package) is None:
             raise MissingExtra(package, extra)

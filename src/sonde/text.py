@@ -1,23 +1,23 @@
-"""Text that somebody else wrote, on its way to a terminal."""
+"""Escapes text of other people before it is printed to a terminal."""
 
 from __future__ import annotations
 
 import re
 
-# Control characters of ASCII and Latin-1 (colours, cursor, clipboard, titles), separators and overrides of direction
-# that make a line read differently from what it says, and halves of surrogate pairs, which cannot be written at all.
+# Control characters of ASCII and Latin-1 (colours, cursor, clipboard, titles), separators and overrides of direction,
+# which change how a line reads, and lone surrogates, which cannot be encoded.
 _UNSAFE = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _IN_A_LINE = re.compile(f"[\t\n\r{_UNSAFE}]")
 _IN_LINES = re.compile(f"[{_UNSAFE}]|\r(?!\n)")
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    r"""Return a text with everything that steers a terminal escaped, as in ``\x1b``; ``lines`` keeps ends of lines."""
+    r"""Return a text with control characters escaped, as ``\x1b``; ``lines`` keeps line ends."""
     return (_IN_LINES if lines else _IN_A_LINE).sub(_escaped, text)
 
 
 def is_encodable(text: str) -> bool:
-    """Whether a text can be written at all: no halves of surrogate pairs."""
+    """Whether a text can be encoded: it has no lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

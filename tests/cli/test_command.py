@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import sonde
-from sonde.cli.children import KEPT, Children, Finished
+from sonde.cli.children import KEPT, Children, Ended
 from sonde.cli.command import CannotStart, Command, check_program, read_result
 from sonde.cli.template import parse
 from sonde.errors import EvaluationError, OptionError
@@ -55,7 +55,7 @@ def test_a_signal_is_named() -> None:
     with pytest.raises(EvaluationError, match=r"^killed by signal SIGSEGV$"):
         run("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     with pytest.raises(EvaluationError, match=r"^killed by signal 99$"):
-        read_result(Finished(-99, "", ""))
+        read_result(Ended(-99, "", ""))
 
 
 def test_no_number_says_so() -> None:

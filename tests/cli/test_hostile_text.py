@@ -1,4 +1,4 @@
-"""Names, values and errors that would steer the terminal of whoever looks at them."""
+"""Names, values and errors with control characters are escaped before they are printed."""
 
 from __future__ import annotations
 

@@ -134,6 +134,6 @@ def test_a_signal_during_a_suggestion_ends_the_run_at_once(name: str) -> None:
     assert "Traceback" not in err
     assert states() == {"completed": 2}
     Path("go").touch()
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=30)  # nobody holds the turn
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=30)  # no other process is the suggester
     assert ended.returncode == 0, ended.stderr
     assert states() == {"completed": 5}

@@ -58,7 +58,7 @@ BAD = {
     "int:1..2.5": "expected a whole number, got '2.5'",
     "int:1..inf": "expected a whole number, got 'inf'",
     "int:1..8:step=x": "expected a whole number, got 'x'",
-    "bool:yes": "bool takes nothing more",
+    "bool:yes": "bool takes no options",
     "a||b": "a choice is empty",
     "|a": "a choice is empty",
     "int:1|2": "choices have no type before them; write {x:1|2}",

@@ -128,8 +128,10 @@ def test_programs_that_all_fail_alike_end_the_run(cli: Cli) -> None:
     assert ended.code == 1
     assert ended.out == ""
     last = ended.err.splitlines()[-1]
-    assert last.startswith("error: 4 trials in a row failed alike and none has completed: exit code 3: oh no ")
-    assert last.endswith("run the same command again, or go on regardless with --give-up-after 0")
+    assert last.startswith(
+        "error: 4 trials in a row failed for the same reason and none has completed: exit code 3: oh no "
+    )
+    assert last.endswith("run the same command again, or continue anyway with --give-up-after 0")
     assert cli("run", "-n", "20", "--give-up-after", "0", *command).code == 1
     assert len(json.loads(cli("trials", "--all", "--json").out)) == 20
 
@@ -176,7 +178,7 @@ def test_trials_of_another_process_are_told(cli: Cli) -> None:
     study.ask()
     ended = cli("run", "-n", "3", *SHELL, "echo {x:float:0..1}")
     assert ended.code == 0
-    assert "1 trial still with other processes; the same command takes up what they leave" in ended.err
+    assert "1 trial still running in other processes; the same command continues what they leave" in ended.err
     study.storage.close()
 
 
@@ -192,7 +194,7 @@ def test_a_program_that_stops_being_startable_fails_no_trial(cli: Cli) -> None:
     os.chmod("prog", 0o755)
     ended = cli("run", "-n", "100", "--", "./prog", "{x:float:0..1}")
     assert ended.code == 1
-    assert "error: cannot start './prog': No such file or directory; mend the command" in ended.err
+    assert "error: cannot start './prog': No such file or directory; correct the command" in ended.err
     states = [trial["state"] for trial in json.loads(cli("trials", "--json").out)]
     assert states == ["completed", "lost", "waiting"]
 

@@ -37,14 +37,14 @@ def test_best_for_programs(cli: Cli) -> None:
     }
 
 
-def test_the_best_of_noisy_values_is_shown_beside_what_was_seen(cli: Cli) -> None:
+def test_the_best_of_noisy_values_shows_posterior_mean_and_observed_value(cli: Cli) -> None:
     study = sonde.Study(sonde.Space(x=sonde.Bool()), storage="sqlite:///sonde.db", name="noisy")
     study.add_trials([{"params": {"x": True}, "value": value} for value in (0.25, 0.75)])
     study.storage.close()
     found = json.loads(cli("best", "--name", "noisy", "--json").out)
     assert (found["best_value"], found["observed_value"], found["by"]) == (0.5, 0.25, "model")
     assert cli("best", "--name", "noisy").out.splitlines()[1].split(maxsplit=1) == [
-        "value", "0.5 (mean of the model; 0.25 observed)"
+        "value", "0.5 (posterior mean; 0.25 observed)"
     ]  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def test_storage_and_name_come_from_the_environment(cli: Cli, monkeypatch: pytes
     assert cli("best", "--name", "three").err == "error: there is no study 'three' in this storage; it has: one, two\n"
 
 
-def test_a_study_with_an_unknown_strategy_can_be_looked_at(cli: Cli) -> None:
+def test_a_study_with_an_unknown_strategy_can_be_read(cli: Cli) -> None:
     class Mine(sonde.Strategy):
         name = "mine"
 

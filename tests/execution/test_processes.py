@@ -24,7 +24,7 @@ def result(processes: Processes, function: Any, *arguments: Any) -> Any:
     return processes.submit(function, *arguments).result(60)
 
 
-def test_ctrl_c_of_the_terminal_is_left_to_the_process_that_started_the_workers(one: Processes) -> None:
+def test_workers_ignore_ctrl_c(one: Processes) -> None:
     """A worker that took it would end with a traceback on the terminal, whether it works or waits."""
     pid = result(one, os.getpid)
     os.kill(pid, signal.SIGINT)
@@ -34,12 +34,12 @@ def test_ctrl_c_of_the_terminal_is_left_to_the_process_that_started_the_workers(
     assert result(one, os.getpid) == pid
 
 
-def test_programs_of_an_objective_heed_it_as_ever(one: Processes) -> None:
+def test_programs_started_by_an_objective_do_not_ignore_ctrl_c(one: Processes) -> None:
     code = "from signal import *; print(getsignal(SIGINT) is default_int_handler, SIGINT in pthread_sigmask(0, []))"
     assert result(one, subprocess.check_output, [sys.executable, "-c", code]) == b"True False\n"
 
 
-def test_this_process_heeds_it_as_ever(one: Processes) -> None:
+def test_this_process_does_not_ignore_ctrl_c(one: Processes) -> None:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
     result(one, os.getpid)
     assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before

@@ -35,7 +35,7 @@ def test_lattice_points_come_back_exactly_and_lie_inside_the_unit_interval(
     units = axis.to_unit(numbers)
     assert np.all((units > 0) & (units < 1))
     assert axis.from_unit(units).tolist() == numbers
-    assert axis.snap(numbers).tolist() == numbers
+    assert axis.project(numbers).tolist() == numbers
     assert [axis.nearest(number) for number in numbers] == numbers
 
 
@@ -44,7 +44,7 @@ def test_lattice_points_come_back_exactly_and_lie_inside_the_unit_interval(
 def test_every_unit_stands_for_a_number_of_the_axis(parameter: Parameter, units: list[float]) -> None:
     numbers = parameter.axis.from_unit(units)
     assert all(parameter.axis.contains(number) for number in numbers.tolist())
-    assert np.array_equal(parameter.axis.snap(numbers), numbers)
+    assert np.array_equal(parameter.axis.project(numbers), numbers)
 
 
 @pytest.mark.parametrize("axis", [Axis(1.0, 8.0), Axis(1.0, 8.0, log=True), Axis(1.0, 8.0, True, 1.0), Axis(2.0, 2.0)])
@@ -79,8 +79,8 @@ def test_lattice_points_are_the_decimals_that_the_user_wrote(axis: Axis, points:
 def test_no_lattice_point_is_minus_zero_and_both_ways_to_it_agree(parameter: Float, data: st.DataObject) -> None:
     axis = parameter.axis
     numbers = [axis.point(index) for index in range(int(axis.size))]
-    snapped = axis.snap(np.array(numbers) + data.draw(st.floats(-0.4, 0.4)) * (parameter.step or 0))
-    assert snapped.tobytes() == np.array(numbers).tobytes()
+    projected = axis.project(np.array(numbers) + data.draw(st.floats(-0.4, 0.4)) * (parameter.step or 0))
+    assert projected.tobytes() == np.array(numbers).tobytes()
     assert all(math.copysign(1.0, number) > 0 for number in numbers if number == 0)
 
 
@@ -114,7 +114,7 @@ def test_contains(axis: Axis, inside: list[float], outside: list[float]) -> None
         Float(-1.0, 1.0, step=0.75), Categorical(list("abcde")), Bool(),
     ],
 )  # fmt: skip
-def test_the_unit_interval_is_shared_evenly_by_a_lattice(parameter: Parameter) -> None:
+def test_lattice_points_have_intervals_of_equal_length(parameter: Parameter) -> None:
     size = int(parameter.size)
     grid = (np.arange(1000 * size) + 0.5) / (1000 * size)
     _, counts = np.unique(parameter.axis.from_unit(grid), return_counts=True)
@@ -142,13 +142,15 @@ def test_draws_of_a_log_range_are_log_uniform() -> None:
 @pytest.mark.parametrize(
     "axis", [Axis(-3.0, 5.0), Axis(1e-4, 10.0, log=True), Axis(1.0, 8.0, step=1.0), Axis(2.0, 64.0, True, 1.0)]
 )
-def test_slope_and_curvature_are_derivatives_of_the_scale(axis: Axis) -> None:
+def test_derivatives_of_the_scale(axis: Axis) -> None:
     numbers = np.linspace(axis.low, axis.high, 7)[1:-1]
     h = 1e-4 * numbers  # du/dx and d2u/dx2 by differences; x' = 1 / u', x'' = -u'' / u'^3
     below, here, above = axis.to_unit(numbers - h), axis.to_unit(numbers), axis.to_unit(numbers + h)
     first, second = (above - below) / (2 * h), (above - 2 * here + below) / h**2
-    np.testing.assert_allclose(axis.slope(numbers), 1 / first, rtol=1e-6)
-    np.testing.assert_allclose(axis.curvature(numbers), -second / first**3, rtol=1e-4, atol=1e-4 * axis.width**2)
+    np.testing.assert_allclose(axis.derivative(numbers), 1 / first, rtol=1e-6)
+    np.testing.assert_allclose(
+        axis.second_derivative(numbers), -second / first**3, rtol=1e-4, atol=1e-4 * axis.width**2
+    )
 
 
 @pytest.mark.parametrize(

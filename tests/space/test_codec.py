@@ -53,10 +53,10 @@ def test_decode_after_encode_is_the_identity(space: Space, data: st.DataObject) 
 
 @examples(200)
 @given(spaces(), st.data())
-def test_snap_is_idempotent(space: Space, data: st.DataObject) -> None:
+def test_projection_is_idempotent(space: Space, data: st.DataObject) -> None:
     units = np.array(data.draw(units_of(space)))
-    once, active = space.codec.snap(units)
-    twice, still = space.codec.snap(once)
+    once, active = space.codec.project(units)
+    twice, still = space.codec.project(once)
     assert np.array_equal(active, still)
     lattice = [not axis.continuous for axis in space.codec.axes]
     assert np.array_equal(once[:, lattice], twice[:, lattice])
@@ -96,18 +96,18 @@ def objective(row: Array) -> float:
 
 
 def gradient(row: Array) -> Array:
-    slopes = np.full(6, math.nan)
-    slopes[0] = np.cos(row[0]) * np.log(row[2]) + 3 * row[0] ** 2
-    slopes[2] = np.sin(row[0]) / row[2] + 2 * row[2]
-    return slopes
+    result = np.full(6, math.nan)
+    result[0] = np.cos(row[0]) * np.log(row[2]) + 3 * row[0] ** 2
+    result[2] = np.sin(row[0]) / row[2] + 2 * row[2]
+    return result
 
 
 def hessian(row: Array) -> Array:
-    bends = np.full((6, 6), math.nan)
-    bends[0, 0] = -np.sin(row[0]) * np.log(row[2]) + 6 * row[0]
-    bends[2, 2] = -np.sin(row[0]) / row[2] ** 2 + 2
-    bends[0, 2] = bends[2, 0] = np.cos(row[0]) / row[2]
-    return bends
+    result = np.full((6, 6), math.nan)
+    result[0, 0] = -np.sin(row[0]) * np.log(row[2]) + 6 * row[0]
+    result[2, 2] = -np.sin(row[0]) / row[2] ** 2 + 2
+    result[0, 2] = result[2, 0] = np.cos(row[0]) / row[2]
+    return result
 
 
 def on_unit_cube(units: Array) -> float:
@@ -129,30 +129,30 @@ def test_derivatives_follow_the_chain_rule_through_linear_and_log_scales() -> No
     block = np.ix_(NUMERIC, NUMERIC)
     for i, units in enumerate(points):
         np.testing.assert_allclose(first[i, NUMERIC], differences(on_unit_cube, units, 1e-5), rtol=1e-5, atol=1e-5)
-        bends = differences(lambda at: differences(on_unit_cube, at, 1e-4), units, 1e-4)
-        np.testing.assert_allclose(second[i][block], bends, rtol=1e-4, atol=1e-3)
+        numeric = differences(lambda at: differences(on_unit_cube, at, 1e-4), units, 1e-4)
+        np.testing.assert_allclose(second[i][block], numeric, rtol=1e-4, atol=1e-3)
     others = np.setdiff1d(np.arange(6), NUMERIC)
     assert np.isnan(first[:, others]).all()
     assert np.isnan(second[:, others]).all()
     assert np.isnan(second[:, :, others]).all()
 
 
-def test_slopes_are_missing_for_categories_and_inactive_parameters_only() -> None:
+def test_derivatives_are_missing_for_categories_and_inactive_parameters_only() -> None:
     rows = SMOOTH.codec.decode(np.array([[0.5, 0.2, 0.5, 0.5, 0.5, 0.5], [0.5, 0.8, 0.5, 0.5, 0.5, 0.5]]))
     inactive, active = [False, True, False, True, True, False], [False, True, False, True, False, False]
-    assert np.isnan(SMOOTH.codec.slopes(rows)).tolist() == [inactive, active]
-    assert np.isnan(SMOOTH.codec.curvatures(rows)).tolist() == [inactive, active]
-    np.testing.assert_allclose(SMOOTH.codec.slopes(rows)[1, [0, 4, 5]], [8.0, 1.0, 8.0])
-    np.testing.assert_allclose(SMOOTH.codec.slopes(rows)[1, 2], rows[1, 2] * math.log(1e4))
-    np.testing.assert_allclose(SMOOTH.codec.curvatures(rows)[1, 2], rows[1, 2] * math.log(1e4) ** 2)
+    assert np.isnan(SMOOTH.codec.derivatives(rows)).tolist() == [inactive, active]
+    assert np.isnan(SMOOTH.codec.second_derivatives(rows)).tolist() == [inactive, active]
+    np.testing.assert_allclose(SMOOTH.codec.derivatives(rows)[1, [0, 4, 5]], [8.0, 1.0, 8.0])
+    np.testing.assert_allclose(SMOOTH.codec.derivatives(rows)[1, 2], rows[1, 2] * math.log(1e4))
+    np.testing.assert_allclose(SMOOTH.codec.second_derivatives(rows)[1, 2], rows[1, 2] * math.log(1e4) ** 2)
 
 
-def test_a_missing_gradient_leaves_a_hessian_known_where_the_scale_is_straight() -> None:
+def test_a_missing_gradient_leaves_a_hessian_known_where_the_scale_is_linear() -> None:
     rows = SMOOTH.codec.decode(np.full((1, 6), 0.4))
-    bends = SMOOTH.codec.unit_hessians(rows, np.full((1, 6), math.nan), np.ones((1, 6, 6)))[0]
-    assert bends[0, 0] == 64.0
-    assert math.isnan(bends[2, 2])
-    np.testing.assert_allclose(bends[0, 2], 8 * rows[0, 2] * math.log(1e4))
+    hessian = SMOOTH.codec.unit_hessians(rows, np.full((1, 6), math.nan), np.ones((1, 6, 6)))[0]
+    assert hessian[0, 0] == 64.0
+    assert math.isnan(hessian[2, 2])
+    np.testing.assert_allclose(hessian[0, 2], 8 * rows[0, 2] * math.log(1e4))
 
 
 def test_no_rows_at_all() -> None:

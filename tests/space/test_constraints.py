@@ -185,7 +185,7 @@ def test_an_expression_in_a_stored_space_is_checked_like_any_other() -> None:
         Space.from_data({"parameters": {"a": {"type": "bool"}}, "where": ["a.__class__"]})
 
 
-def test_a_space_travels_to_another_process_after_use() -> None:
+def test_a_used_space_can_be_pickled() -> None:
     space = SPACE.where("a + b <= 5").where(narrow)
     assert PLAIN in space
     again = pickle.loads(pickle.dumps(space))
@@ -237,7 +237,7 @@ def test_an_expression_beyond_the_bounds_is_refused_at_once_in_one_message(expre
     ["big ** other > 1", "x ** y > 1", "'a' * big == 'a'", "(1,) * big == 1", "exp(y) > 1", "round(big, -big) > 1",
      " * ".join(["big"] * 40) + " > 1"],
 )  # fmt: skip
-def test_what_grows_beyond_the_bounds_at_a_configuration_is_said_with_the_configuration(expression: str) -> None:
+def test_exceeding_a_bound_at_a_configuration_names_the_configuration(expression: str) -> None:
     space = Space(big=Int(1, 2**49), other=Int(1, 10**6), x=Float(0, 1e3), y=Float(0, 1e3)).where(expression)
     start = time.process_time()
     with pytest.raises(SpaceError, match=r"is too large: .* at \{'big': 562949953421312"):
@@ -260,7 +260,7 @@ def test_what_grows_beyond_the_bounds_at_a_configuration_is_said_with_the_config
     ],
     ids=lambda text: str(text)[:30],
 )
-def test_what_is_within_the_bounds_means_what_it_means_in_python(expression: str, holds: bool) -> None:
+def test_within_the_bounds_expressions_have_their_python_values(expression: str, holds: bool) -> None:
     assert SPACE.where(expression).feasible(PLAIN) is holds
 
 

@@ -198,7 +198,7 @@ def test_a_set_of_choices_has_the_same_order_in_every_process() -> None:
     assert Categorical({"b", "a", 10, 9}).choices == (9, 10, "a", "b")
 
 
-def test_what_has_no_hash_or_an_equal_of_another_type_is_found_all_the_same() -> None:
+def test_unhashable_choices_and_equals_of_another_type_are_found() -> None:
     parameter = Categorical([{1, 2}, frozenset({3}), [1], (1,), {"a": [1]}])
     assert parameter.number(frozenset({1, 2})) == 0
     assert parameter.number({3}) == 1

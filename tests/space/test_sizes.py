@@ -1,4 +1,4 @@
-"""Spaces of unusual size are read, stored, counted and searched in about the time that it takes to read them."""
+"""Very large spaces are read, stored, counted and searched quickly."""
 
 from __future__ import annotations
 

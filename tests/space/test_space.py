@@ -131,7 +131,7 @@ def test_a_space_is_read_like_a_dict_of_its_parameters() -> None:
     assert "lr" in space.names
 
 
-def test_a_space_nested_without_end_is_refused() -> None:
+def test_a_space_nested_too_deep_is_refused() -> None:
     deep = "[" * 100_000 + "]" * 100_000
     with pytest.raises(SpaceError, match="nested too deep"):
         Space.from_json(deep)
@@ -146,11 +146,11 @@ def test_a_space_nested_without_end_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["\ud800", "a\udfffb"])
-def test_half_a_character_in_a_parameters_name_is_refused(name: str) -> None:
+def test_a_lone_surrogate_in_a_parameters_name_is_refused(name: str) -> None:
     with pytest.raises(SpaceError, match="half a character"):
         Space({name: Bool()})
 
 
-def test_half_a_character_in_a_choice_is_kept() -> None:
+def test_a_lone_surrogate_in_a_choice_is_kept() -> None:
     space = Space(c=Categorical(["\ud800", "a"]))
     assert Space.from_json(space.to_json()) == space

@@ -27,7 +27,7 @@ def engine_of(url: str) -> sa.Engine:
     return sa.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
 
 
-def test_migrations_lead_to_the_tables_of_the_code(database_url: str) -> None:
+def test_migrations_create_the_tables_of_the_code(database_url: str) -> None:
     open_storage(database_url).close()
     engine = engine_of(database_url)
     with engine.connect() as connection:
@@ -103,12 +103,12 @@ def test_passwords_are_not_shown() -> None:
 
 
 @pytest.mark.parametrize("storage", ["mysql://host/db", "runs", "sqlite:///:memory:", "sqlite://", 3, b"runs.db"])
-def test_what_is_no_storage_is_refused(storage: object) -> None:
+def test_an_argument_that_is_no_storage_is_refused(storage: object) -> None:
     with pytest.raises(OptionError):
         open_storage(storage)  # type: ignore[arg-type]
 
 
-def test_two_slashes_are_one_too_few() -> None:
+def test_a_sqlite_url_with_two_slashes_is_refused() -> None:
     with pytest.raises(OptionError, match=r"three slashes before the path.*'sqlite://runs\.db'"):
         open_storage("sqlite://runs.db")
 
@@ -174,8 +174,8 @@ def test_many_processes_create_one_database(database_url: str) -> None:
     assert [child.returncode for child in children] == [0] * 8, errors
 
 
-def test_a_storage_that_nobody_holds_is_gone(sqlite_url: str) -> None:
-    """Else whoever opens a thousand studies in one process keeps a thousand engines."""
+def test_an_unreferenced_storage_is_closed(sqlite_url: str) -> None:
+    """Otherwise a process that opens a thousand studies keeps a thousand engines."""
     storage = open_storage(sqlite_url)
     alive = weakref.ref(storage._database)  # type: ignore[attr-defined]
     del storage

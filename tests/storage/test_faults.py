@@ -1,4 +1,4 @@
-"""Lost replies, killed servers, deleted files: a result never goes astray."""
+"""Lost replies, killed servers, deleted files: no result is lost or stored wrongly."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_lost_reply_does_nothing_twice(proxy: Proxy, call: str) -> None:
+def test_a_write_repeated_after_a_lost_reply_changes_nothing(proxy: Proxy, call: str) -> None:
     """What one call leaves behind is the same whether its reply came or not."""
     left = []
     for losing in (False, True):
@@ -113,7 +113,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     server.stop()
 
 
-def test_a_result_never_lands_on_another_configuration(server: Server) -> None:
+def test_a_result_is_never_stored_under_another_configuration(server: Server) -> None:
     """The server dies before an ask has reached the disk, and the number is handed out again."""
     first = sonde.Study(SPACE, storage=server.url, name="study", seed=0)
     first.tell(first.ask(), 0.5)
@@ -182,7 +182,7 @@ def test_a_trial_of_another_study_is_refused(database_url: str) -> None:
     two.close()
 
 
-def test_the_handle_of_a_deleted_study_writes_nowhere(database_url: str) -> None:
+def test_the_object_of_a_deleted_study_writes_nothing(database_url: str) -> None:
     old = sonde.Study(SPACE, storage=database_url, name="a")
     trial = old.ask()
     sonde.delete(database_url, "a")

@@ -1,4 +1,4 @@
-"""A database that 0.1.0 wrote: everything is kept, and the study goes on."""
+"""A database of version 0.1.0: all data are kept, and the study continues."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def old_postgres(postgres_url: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_all_data_are_kept_and_the_study_goes_on(request: pytest.FixtureRequest, kind: str) -> None:
+def test_all_data_are_kept_and_the_study_continues(request: pytest.FixtureRequest, kind: str) -> None:
     url = request.getfixturevalue(f"old_{kind}")
     keys = {summary.header.name: summary.header.key for summary in open_storage(url).studies()}
     assert set(keys) == set(EXPECTED)

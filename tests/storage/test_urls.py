@@ -1,4 +1,4 @@
-"""What users write for ``storage=``, and that a password is never repeated."""
+"""Forms of ``storage=``; a password is never repeated."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def test_a_password_is_never_repeated(url: str) -> None:
         ("postgresql+psycopg://user@[::1]:5433/db?password=p", "p", "::1"),
     ],
 )
-def test_passwords_are_read_whatever_they_hold(url: str, password: str, host: str) -> None:
+def test_passwords_may_hold_any_character(url: str, password: str, host: str) -> None:
     parsed = urls.parse(url)
     assert (parsed.drivername, parsed.username, parsed.password) == ("postgresql+psycopg", "user", password)
     assert (parsed.host, parsed.port, parsed.database) == (host, 5433, "db")
     assert password not in urls.shown(parsed).replace("postgresql+psycopg", "")
 
 
-def test_a_path_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_may_hold_any_character(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("q?uery.db", "100%.db", "a#b.db", "sp ace.sqlite3"):
         open_storage(name).close()

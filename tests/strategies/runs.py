@@ -13,7 +13,7 @@ from sonde.sampling import Key
 from sonde.space import Bool, Space
 from sonde.strategies.natural_gradient.igo import IGO
 from sonde.strategies.natural_gradient.observation_log import ObservationLog
-from sonde.trials import Changes, Evaluation, History, Outcome, State, judge
+from sonde.trials import Changes, Evaluation, History, Outcome, State, to_outcome
 
 Array = NDArray[np.float64]
 Loss = Callable[[Array], float]
@@ -59,7 +59,7 @@ class Run:
         return other
 
     def _report(self, number: int, row: Array, outcome: float | Evaluation | Outcome | State) -> None:
-        judged = outcome if isinstance(outcome, Outcome | State) else judge(outcome, self.space)
+        judged = outcome if isinstance(outcome, Outcome | State) else to_outcome(outcome, self.space)
         revision = self.history.revision + 1
         self.reported[number] = changed(number, row, judged, revision)
         self.history.update(Changes(revision, [self.reported[number]]))

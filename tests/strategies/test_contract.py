@@ -18,7 +18,7 @@ from sonde.errors import InfeasibleSpace, SpaceError
 from sonde.sampling import Key
 from sonde.space import Bool, Categorical, Float, Int, Space
 from sonde.strategies import Strategy, resolve_strategy
-from sonde.trials import Changes, Evaluation, History, State, failure, judge
+from sonde.trials import Changes, Evaluation, History, State, failure, to_outcome
 from sonde.trials.trial import pack_row
 
 Array = NDArray[np.float64]
@@ -58,7 +58,7 @@ def random_trials(draw: st.DrawFn, space: Space) -> list[Row]:
     points = space.codec.decode(np.random.default_rng(draw(st.integers(0, 99))).random((6, len(space))))
     outcomes = st.one_of(
         st.sampled_from([State.WAITING, State.RUNNING, State.LOST, State.CANCELLED, failure("why")]),
-        st.floats().map(lambda value: judge(value, space)),
+        st.floats().map(lambda value: to_outcome(value, space)),
     )
     trials = draw(st.lists(st.tuples(st.integers(0, 5), outcomes), max_size=12))
     return [changed(number, points[which], outcome) for number, (which, outcome) in enumerate(trials)]
@@ -118,7 +118,7 @@ def test_later_trials_get_other_suggestions(name: str) -> None:
 
 
 def test_suggestions_do_not_change_the_history(strategy: Strategy) -> None:
-    trials: list[tuple[Mapping[str, Any], Any]] = [({"n": 0, "on": False}, judge(1.0, SMALL))]
+    trials: list[tuple[Mapping[str, Any], Any]] = [({"n": 0, "on": False}, to_outcome(1.0, SMALL))]
     history, untouched = history_of(SMALL, trials), history_of(SMALL, trials)
     strategy.suggest(SMALL, history, 8, Key(0, 1))
     assert len(history) == len(untouched)
@@ -208,8 +208,8 @@ def test_a_feasible_region_of_one_in_a_thousand_is_found(strategy: Strategy) -> 
 
 def test_with_noise_a_used_up_finite_space_is_repeated(strategy: Strategy) -> None:
     configurations = list(SMALL.configurations())
-    quiet = [(configuration, judge(1.0, SMALL)) for configuration in configurations]
-    noisy = [*quiet[:-1], (configurations[-1], judge(Evaluation(1.0, noise=0.1), SMALL))]
+    quiet = [(configuration, to_outcome(1.0, SMALL)) for configuration in configurations]
+    noisy = [*quiet[:-1], (configurations[-1], to_outcome(Evaluation(1.0, noise=0.1), SMALL))]
     assert len(strategy.suggest(SMALL, history_of(SMALL, quiet), 40, Key(0, 16))) == 0
     rows = strategy.suggest(SMALL, history_of(SMALL, noisy), 40, Key(0, 16))
     assert len(rows) == 40

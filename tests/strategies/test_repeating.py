@@ -11,7 +11,7 @@ from tests.trials.histories import add_pending, history_of
 import sonde
 from sonde.space import Categorical, Int, Space
 from sonde.strategies.repeating import most_promising
-from sonde.trials import Evaluation, History, failure, judge
+from sonde.trials import Evaluation, History, failure, to_outcome
 
 SPACE = Space(n=Int(0, 3))
 ROWS = list(SPACE.rows())
@@ -22,7 +22,7 @@ def history(*observations: tuple[int, float | None], noise: float = 1.0) -> Hist
     return history_of(
         SPACE,
         [
-            ({"n": n}, failure("why") if value is None else judge(Evaluation(value, noise=noise), SPACE))
+            ({"n": n}, failure("why") if value is None else to_outcome(Evaluation(value, noise=noise), SPACE))
             for n, value in observations
         ],
     )

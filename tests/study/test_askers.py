@@ -1,4 +1,4 @@
-"""Who asks: forked children, processes in containers, wrong clocks."""
+"""Identity of the processes that ask: forked children, containers, wrong clocks."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def test_a_process_is_known_by_boot_namespace_and_start() -> None:
         time.sleep(0.001)
     child.communicate()
     assert is_dead(other)
-    for elsewhere in (
+    for unknown in (
         other.replace(boot, "another-boot"),
         other.replace(namespace, "pid:[1]"),
         "",
         "vm:123:abc",
     ):
-        assert not is_dead(elsewhere)  # nobody here can tell: its lease decides
+        assert not is_dead(unknown)  # this process cannot tell: the lease decides
 
 
 IN_A_CONTAINER = """
@@ -127,7 +127,7 @@ def test_a_process_with_a_wrong_clock_neither_takes_nor_keeps_trials(database_ur
     study.close()
 
 
-def test_a_lease_far_ahead_is_cut_to_its_length(sqlite_url: str) -> None:
+def test_a_lease_that_ends_too_late_is_shortened_to_its_length(sqlite_url: str) -> None:
     """A dead worker whose clock was a day ahead, before the machine was started anew."""
     study = sonde.Study(SPACE, storage=sqlite_url, name="study", strategy="random", lease=0.3)
     study.ask()
@@ -140,10 +140,10 @@ def test_a_lease_far_ahead_is_cut_to_its_length(sqlite_url: str) -> None:
     with sonde.load(sqlite_url, "study", strategy="random") as other:
         key, me = other._header.key, Asker("me", 0.2, None)
         deadline = time.monotonic() + 30
-        while not other.storage.begin_ask(key, ["0" * 32], me).granted:  # the turn, too, is cut
+        while not other.storage.begin_ask(key, ["0" * 32], me).granted:  # the suggester's lease is shortened, too
             assert time.monotonic() < deadline
             other.storage.wait(key, ["0" * 32], me, 0.1)
-        other.storage.end_turn(key, "me")
+        other.storage.end_suggester_lease(key, "me")
         first = other.ask()
         assert first.retry_of is None
         deadline = time.monotonic() + 30

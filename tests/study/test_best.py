@@ -1,4 +1,4 @@
-"""The best trial: by the model where values are noisy, by its value where they are not."""
+"""The best trial: by the model if values are noisy, else by its value."""
 
 from __future__ import annotations
 
@@ -62,26 +62,26 @@ def noisy_study(
         ("igo", KINDS, letters, False),
     ],
 )
-def test_the_best_value_is_no_lucky_draw(
+def test_the_best_value_is_not_the_lowest_draw(
     strategy: str, space: sonde.Space, function: Callable[[Params], float], told: bool
 ) -> None:
-    luck, error, regrets, lucky_regrets = [], [], [], []
+    chance, error, regrets, observed_regrets = [], [], [], []
     for seed in range(5):
         study = noisy_study(space, function, strategy, seed, told=told, repeats=0 if told else 8)
-        lucky, best = study.best(by="observed"), study.best_trial
-        luck.append(abs(lucky.value - function(lucky)))  # type: ignore[operator]
+        observed, best = study.best(by="observed"), study.best_trial
+        chance.append(abs(observed.value - function(observed)))  # type: ignore[operator]
         error.append(abs(study.best_value - function(best)))
         regrets.append(function(best))
-        lucky_regrets.append(function(lucky))
+        observed_regrets.append(function(observed))
         assert best.mean == study.best_value
         assert best.std is not None
         assert error[-1] < 4 * best.std
-    assert np.mean(luck) > SIGMA
-    assert np.mean(error) < 0.3 * np.mean(luck)
-    assert np.mean(regrets) <= np.mean(lucky_regrets)
+    assert np.mean(chance) > SIGMA
+    assert np.mean(error) < 0.3 * np.mean(chance)
+    assert np.mean(regrets) <= np.mean(observed_regrets)
 
 
-def test_noise_that_was_told_is_seen_through_in_a_search() -> None:
+def test_declared_noise_is_averaged_out_in_a_search() -> None:
     rng = np.random.default_rng(0)
     result = sonde.minimize(
         lambda trial: sonde.Evaluation(bowl(trial) + SIGMA * rng.standard_normal(), noise=SIGMA),
@@ -89,13 +89,13 @@ def test_noise_that_was_told_is_seen_through_in_a_search() -> None:
     )  # fmt: skip
     assert result.fun == result.best_value == result.study.best_value == result.best_trial.mean
     assert result.x == result.best_params == result.study.best_params
-    lucky = result.study.best(by="observed")
-    assert lucky.value == min(trial.value for trial in result.trials)
-    assert lucky.value < 0  # which the function never is
-    assert abs(result.fun - bowl(result.x)) < 0.5 * abs(lucky.value - bowl(lucky))
+    observed = result.study.best(by="observed")
+    assert observed.value == min(trial.value for trial in result.trials)
+    assert observed.value < 0  # which the function never is
+    assert abs(result.fun - bowl(result.x)) < 0.5 * abs(observed.value - bowl(observed))
 
 
-def test_without_noise_the_best_is_what_was_seen() -> None:
+def test_without_noise_the_best_is_the_best_observed_value() -> None:
     study = sonde.Study(PLANE, seed=0, strategy="gp")
     study.optimize(bowl, 6, progress=False)
     best = study.best_trial
@@ -104,7 +104,7 @@ def test_without_noise_the_best_is_what_was_seen() -> None:
     assert (best.mean, best.std) == (None, None)
 
 
-def test_maximising_has_the_same_best_upside_down() -> None:
+def test_maximizing_the_negative_has_the_same_best() -> None:
     down = noisy_study(PLANE, bowl, "gp", 1, told=True, repeats=0)
     up = sonde.Study(PLANE, direction="maximize", strategy="gp", seed=1)
     up.add_trials({"params": dict(t.params), "value": -t.value, "noise": t.noise} for t in down.trials)  # type: ignore[operator]
@@ -113,7 +113,7 @@ def test_maximising_has_the_same_best_upside_down() -> None:
     assert up.best_trial.std == pytest.approx(down.best_trial.std)
 
 
-def test_the_first_trial_of_a_configuration_stands_for_it() -> None:
+def test_the_best_is_the_first_trial_of_its_configuration() -> None:
     study = sonde.Study(LINE, strategy="gp", seed=0)
     for x, value in ((0.5, 0.4), (0.1, 6.0), (0.5, -0.6), (0.9, 7.0), (0.5, 0.2)):
         study.add_trials([{"params": {"x": x}, "value": value}])
@@ -129,7 +129,7 @@ def test_of_two_results_the_means_of_repetitions_are_compared() -> None:
     assert (study.best_value, study.best_trial.value) == (2.0, 1.0)
 
 
-def test_surer_results_count_more() -> None:
+def test_results_with_less_noise_weigh_more() -> None:
     study = sonde.Study(LINE, strategy="gp", seed=0)
     study.add_trials({"params": {"x": 0.5}, "value": v, "noise": s} for v, s in ((-100.0, 1e3), (0.3, 0.01)))
     assert study.best_value == pytest.approx(0.3, abs=1e-3)
@@ -137,7 +137,7 @@ def test_surer_results_count_more() -> None:
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_a_model_that_is_too_coarse_near_the_best_does_no_harm(told: bool) -> None:
+def test_a_model_that_is_too_smooth_near_the_best_does_no_harm(told: bool) -> None:
     """A few values of a million make everything small the same to a process on the values' own scale."""
     rng = np.random.default_rng(0)
     study = sonde.Study(LINE, strategy="gp", seed=0)
@@ -155,7 +155,7 @@ def test_a_model_that_is_too_coarse_near_the_best_does_no_harm(told: bool) -> No
     assert abs(study.predict(study.best_params).mean - study.best_value) > 0.003
 
 
-def test_what_breaks_a_constraint_is_not_the_best() -> None:
+def test_an_infeasible_trial_is_not_the_best() -> None:
     study = sonde.Study(LINE, strategy="gp", seed=0)
     study.add_trials(
         {"params": {"x": x}, "value": x, "noise": 0.01, "constraints": {"c": 0.5 - x}}
@@ -176,14 +176,14 @@ def test_nothing_feasible_says_why() -> None:
         _ = study.best_value
 
 
-def test_who_chooses_can_be_said() -> None:
+def test_by_chooses_model_or_observed() -> None:
     study = sonde.Study(LINE, strategy="sobol", seed=0)
     study.add_trials({"params": {"x": x}, "value": (x - 0.4) ** 2} for x in (0.1, 0.3, 0.6, 0.8))
-    believed = study.best(by="model")
-    assert believed.params == {"x": 0.3}
-    assert believed.mean == pytest.approx(believed.value, abs=0.01)
+    modelled = study.best(by="model")
+    assert modelled.params == {"x": 0.3}
+    assert modelled.mean == pytest.approx(modelled.value, abs=0.01)
     with pytest.raises(OptionError, match="by must be one of model, observed, or None"):
-        study.best(by="luck")
+        study.best(by="chance")
 
 
 class Flat:
@@ -222,7 +222,7 @@ def test_strategies_of_the_users_own(strategy: sonde.Strategy, x: float) -> None
     assert study.best_value == pytest.approx(0.1 if x == 0.9 else 0.01, abs=0.02)
 
 
-def test_reading_again_costs_nothing_until_a_result_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_best_is_cached_until_a_result_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
     fits: list[int] = []
     count = configurations_of
     monkeypatch.setattr(best_module, "configurations_of", lambda history: fits.append(1) or count(history))
@@ -245,10 +245,10 @@ def test_many_results_of_a_strategy_without_a_model_take_seconds() -> None:
         for row in rows
     )
     start = time.process_time()
-    best, lucky = study.best_trial, study.best(by="observed")
+    best, observed = study.best_trial, study.best(by="observed")
     assert time.process_time() - start < 30
     assert abs(study.best_value - (10 - sum(best.params.values()))) < 0.6
-    assert abs(lucky.value - (10 - sum(lucky.params.values()))) > 1  # type: ignore[operator]
+    assert abs(observed.value - (10 - sum(observed.params.values()))) > 1  # type: ignore[operator]
 
 
 def test_a_reopened_study_has_the_same_best(tmp_path: Any) -> None:

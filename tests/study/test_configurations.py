@@ -1,4 +1,4 @@
-"""Configurations that were tried, each once, and what their own results say of the noise."""
+"""Distinct configurations, and the noise estimated from their results."""
 
 from __future__ import annotations
 
@@ -12,52 +12,54 @@ from tests.space.spaces import examples
 from tests.trials.histories import history_of
 
 from sonde.space import Categorical, Float, Space
-from sonde.study.best import with_rest
+from sonde.study.best import with_residual
 from sonde.study.configurations import Configurations, _least_share, configurations_of
-from sonde.trials import Evaluation, failure, judge
+from sonde.trials import Evaluation, failure, to_outcome
 
 SPACE = Space(kind=Categorical(["a", "b"]), x=Float(0, 1, when={"kind": "b"}))
 A, B, C = {"kind": "a"}, {"kind": "b", "x": 0.25}, {"kind": "b", "x": 0.5}
 
 
 def configurations(*results: tuple[dict[str, object], float | Evaluation]) -> Configurations:
-    return configurations_of(history_of(SPACE, [(params, judge(value, SPACE)) for params, value in results]))
+    return configurations_of(history_of(SPACE, [(params, to_outcome(value, SPACE)) for params, value in results]))
 
 
-def test_each_configuration_is_there_once_by_its_first_trial() -> None:
+def test_each_configuration_appears_once_with_its_first_trial() -> None:
     found = configurations((C, 1.0), (A, 4.0), (C, 3.0), (B, 5.0), (A, 4.0))
     np.testing.assert_array_equal(found.first, [0, 1, 3])
     np.testing.assert_array_equal(found.means, [2.0, 4.0, 5.0])
 
 
-def test_what_failed_or_broke_a_constraint_is_not_there() -> None:
-    broken = judge(Evaluation(-9.0, constraints={"c": 0.1}), SPACE)
-    history = history_of(SPACE, [(A, broken), (B, failure("why")), (C, judge(2.0, SPACE)), (A, judge(1.0, SPACE))])
+def test_failed_and_infeasible_trials_are_left_out() -> None:
+    broken = to_outcome(Evaluation(-9.0, constraints={"c": 0.1}), SPACE)
+    history = history_of(
+        SPACE, [(A, broken), (B, failure("why")), (C, to_outcome(2.0, SPACE)), (A, to_outcome(1.0, SPACE))]
+    )
     found = configurations_of(history)
     np.testing.assert_array_equal(found.first, [2, 3])
     np.testing.assert_array_equal(found.means, [2.0, 1.0])
 
 
-def test_nothing_is_known_of_noise_without_repetitions() -> None:
+def test_noise_is_unknown_without_repetitions() -> None:
     found = configurations((A, 1.0), (B, 2.0))
     np.testing.assert_array_equal(found.variances, [0.0, 0.0])
     np.testing.assert_array_equal(found.noise, [0.0, 0.0])
 
 
-def test_told_noise_is_believed_and_surer_results_count_more() -> None:
+def test_declared_noise_is_used_and_weighs_results() -> None:
     found = configurations((A, Evaluation(1.0, noise=1.0)), (A, Evaluation(4.0, noise=2.0)), (B, 2.0))
     assert found.means[0] == pytest.approx((1.0 + 4.0 / 4) / 1.25)
     assert found.variances[0] == pytest.approx(1 / 1.25)
-    assert found.told.tolist() == [True, False]
+    assert found.declared.tolist() == [True, False]
     assert found.noise[0] == pytest.approx(2.5)
 
 
-def test_without_repetitions_what_was_not_told_is_as_noisy_as_what_was() -> None:
+def test_without_repetitions_undeclared_noise_is_the_mean_declared_noise() -> None:
     found = configurations((A, Evaluation(1.0, noise=3.0)), (B, 2.0))
     np.testing.assert_allclose(found.variances, [9.0, 9.0])
 
 
-def test_repetitions_show_noise_and_many_of_them_show_it_well() -> None:
+def test_the_noise_bound_of_repetitions_tightens_with_their_number() -> None:
     rng = np.random.default_rng(0)
     few = configurations(*((A, value) for value in (0.0, 1.0)), (B, 0.0))
     assert few.noise[1] == pytest.approx(0.5 * 1000)  # next to nothing is known
@@ -67,11 +69,11 @@ def test_repetitions_show_noise_and_many_of_them_show_it_well() -> None:
 
 
 @pytest.mark.parametrize(("freedom", "quantile"), [(2, 0.1026), (5, 1.1455), (10, 3.9403), (100, 77.929)])
-def test_the_quantile_is_that_of_tables(freedom: int, quantile: float) -> None:
+def test_the_chi_squared_quantile_is_that_of_tables(freedom: int, quantile: float) -> None:
     assert _least_share(freedom) * freedom == pytest.approx(quantile, rel=0.25 if freedom < 5 else 0.02)
 
 
-def test_the_best_ones_stay_in_their_order() -> None:
+def test_the_best_configurations_stay_in_their_order() -> None:
     found = configurations((A, 3.0), (B, 1.0), (C, 2.0)).best(2)
     np.testing.assert_array_equal(found.first, [1, 2])
     assert len(found) == 2
@@ -80,25 +82,25 @@ def test_the_best_ones_stay_in_their_order() -> None:
 # what the model leaves over
 
 
-def rest(left_over: float, *results: tuple[dict[str, object], float | Evaluation]) -> tuple[float, float]:
-    """Mean and variance of the first configuration, of which the model believes 10 with variance 1."""
+def rest(unexplained: float, *results: tuple[dict[str, object], float | Evaluation]) -> tuple[float, float]:
+    """Mean and variance of the first configuration, for which the model predicts mean 10 and variance 1."""
     found = configurations(*results)
     each = np.ones(len(found))
-    means, variances = with_rest(10 * each, each, left_over * each, found)
+    means, variances = with_residual(10 * each, each, unexplained * each, found)
     return float(means[0]), float(variances[0])
 
 
-def test_what_is_left_over_is_noise_where_nothing_is_known() -> None:
+def test_unexplained_variance_is_noise_if_the_noise_is_unknown() -> None:
     assert rest(4.0, (A, 2.0), (B, 3.0)) == (10.0, 1.0)
 
 
-def test_beyond_told_noise_it_is_the_function() -> None:
+def test_unexplained_variance_beyond_declared_noise_belongs_to_the_objective() -> None:
     assert rest(4.0, (A, Evaluation(2.0, noise=2.0))) == pytest.approx((6.0, 0.25 + 2.0))
     assert rest(0.0, (A, Evaluation(2.0, noise=2.0))) == (10.0, 1.0)
     assert rest(4.0, (A, Evaluation(2.0, noise=0.0)), (B, 0.0)) == pytest.approx((2.0, 0.0), abs=1e-6)
 
 
-def test_up_to_what_repetitions_show_it_is_noise() -> None:
+def test_unexplained_variance_up_to_that_of_repetitions_is_noise() -> None:
     values = [(A, value) for value in 2 + np.random.default_rng(0).standard_normal(100)]
     assert rest(1.0, *values) == (10.0, 1.0)
     mean, variance = rest(1e4, *values)
@@ -115,7 +117,9 @@ NUMBERS = st.sampled_from([0.0, 1.0, -1.0, 1e-300, 1.7e308, -1.7e308])
         st.tuples(st.sampled_from([A, B, C]), NUMBERS, st.sampled_from([None, 0.0, 1e-300, 1.0, 1.7e308])), min_size=1
     )
 )
-def test_numbers_of_any_size_leave_numbers(results: list[tuple[dict[str, object], float, float | None]]) -> None:
+def test_values_of_any_magnitude_give_finite_results(
+    results: list[tuple[dict[str, object], float, float | None]],
+) -> None:
     found = configurations(*((params, Evaluation(value, noise=noise)) for params, value, noise in results))
     assert np.isfinite([found.means, found.variances, found.noise]).all()
     assert len(found) == len({repr(params) for params, _, _ in results})

@@ -1,4 +1,4 @@
-"""What is exported, and that it comes back."""
+"""Exports, and reading them back."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ WAYS: dict[str, Callable[[Study, Path], Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_exported_comes_back(way: str, tmp_path: Path) -> None:
+def test_exports_can_be_imported(way: str, tmp_path: Path) -> None:
     study, again = _filled(), Study(SPACE, seed=1)
     if "dataframe" in way or "records" in way:
         pytest.importorskip("pandas")
@@ -133,7 +133,7 @@ def test_only_text_is_quoted(tmp_path: Path) -> None:
     assert [row["params_pick"] for row in raw][2:5] == ["=cmd|' /C calc'!A0", "'=x", "-1"]
 
 
-def test_a_cell_that_stands_for_two_choices_is_refused() -> None:
+def test_a_cell_that_fits_two_choices_is_refused() -> None:
     study = Study(Space(c=Categorical([1, "1", 2])))
     with pytest.raises(OptionError, match=r"trials\[0\]: parameter 'c': '1' may be any of \[1, '1'\]"):
         study.add_trials([{"params_c": "1", "state": "completed", "value": "0.5"}])
@@ -151,7 +151,7 @@ def test_a_cell_that_stands_for_two_choices_is_refused() -> None:
         ({"params": {"x": 1.0}, "state": "running", "colour": 1}, OptionError, "must be a dict with params"),
     ],
 )
-def test_what_cannot_be_read_is_named(entry: dict[str, Any], error: type[Exception], said: str) -> None:
+def test_errors_name_the_unreadable_entry(entry: dict[str, Any], error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said) as caught:
         Study(Space(x=Float(0, 1))).add_trials([entry])
     assert str(caught.value).startswith("trials[0]: ")
@@ -184,7 +184,7 @@ def test_arrays_scalars_tuples_and_sets_are_kept_in_attributes() -> None:
         pickle.dumps(trial.attributes)
 
 
-def test_an_attribute_nested_without_end_is_refused_and_never_costs_a_result() -> None:
+def test_an_attribute_nested_too_deep_is_refused_and_the_result_is_kept() -> None:
     deep: Any = 1
     for _ in range(3000):
         deep = [deep]

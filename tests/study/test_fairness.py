@@ -1,4 +1,4 @@
-"""Many processes, one suggester at a time: everybody gets a share, and one suggestion serves all who wait."""
+"""Many processes, one suggester at a time: all get a fair share, and one batch is for all that wait."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ print(json.dumps({"trials": len(waits), "longest": max(waits), "suggestions": st
 """
 
 
-def test_the_turn_goes_round_and_serves_all_who_wait(database_url: str) -> None:
-    """Where the objective takes no time, whoever has just suggested would otherwise suggest again and again."""
+def test_all_processes_get_a_fair_share(database_url: str) -> None:
+    """With an instant objective the last suggester could otherwise suggest again and again for itself."""
     count, seconds = 6, 6.0
     with sonde.Study(sonde.Space(x=sonde.Float(0, 1)), storage=database_url, name="study", strategy="random"):
         pass
@@ -74,11 +74,11 @@ def test_one_asker_alone_waits_for_nobody(sqlite_url: str, count: int) -> None:
     assert numbers == list(range(5 * count))
 
 
-def test_who_goes_without_leaves_no_ticket_behind(database_url: str) -> None:
+def test_an_ask_that_gets_no_trial_leaves_no_ticket(database_url: str) -> None:
     with sonde.Study(sonde.Space(k=sonde.Int(0, 2)), storage=database_url, name="study", strategy="random") as study:
         assert len(study.ask(5)) == 3
         with pytest.raises(SpaceExhausted):
             study.ask()
         key, me = study._header.key, Asker("me", 20.0, None)
-        turn = study.storage.begin_ask(key, ["0" * 32], me)
-        assert (turn.granted, list(turn.serves)) == (True, ["0" * 32])
+        reply = study.storage.begin_ask(key, ["0" * 32], me)
+        assert (reply.granted, list(reply.suggest_for)) == (True, ["0" * 32])

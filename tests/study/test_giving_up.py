@@ -28,19 +28,21 @@ def run(objective: Callable[[sonde.Trial], float], count: int = 40, **options: A
     return study
 
 
-def test_a_mistake_in_the_objective_is_found_out_after_ten_trials_and_nothing_is_thrown_away() -> None:
+def test_a_run_gives_up_after_ten_equal_failures_and_keeps_its_trials() -> None:
     with pytest.raises(AllFailed) as caught:
         sonde.minimize(lambda trial: trial["learning_rate"], SPACE, 200, seed=0, progress=False)
     error = caught.value
-    assert "10 trials in a row failed alike and none has completed: KeyError: 'learning_rate'" in str(error)
-    assert "mend the objective and run it again, or go on regardless with give_up_after=None" in str(error)
+    assert "10 trials in a row failed for the same reason and none has completed: KeyError: 'learning_rate'" in str(
+        error
+    )
+    assert "correct the objective and run it again, or continue anyway with give_up_after=None" in str(error)
     assert error.study is not None
     assert [trial.state for trial in error.study.trials] == ["failed"] * 10
     error.study.optimize(lambda trial: trial["x"], 3, progress=False)  # mended
     assert error.study.best_value <= 1
 
 
-def test_reasons_are_alike_up_to_their_numbers() -> None:
+def test_numbers_in_a_reason_do_not_count() -> None:
     with pytest.raises(AllFailed, match="row 9 is"):
         run(failing(lambda number: f"row {number} is -0.{number}"))
 
@@ -51,7 +53,7 @@ def test_other_reasons_begin_a_new_count() -> None:
         run(failing(lambda number: "a" if number < 6 else "b"))
 
 
-def test_a_completed_trial_gives_hope_for_ever() -> None:
+def test_after_a_completed_trial_a_run_never_gives_up() -> None:
     assert len(run(failing(lambda number: "same", until=9), 12).trials) == 12
     study = sonde.Study(SPACE, strategy="sobol", seed=0)
     study.add_trials([{"params": {"x": 0.5}, "value": 1.0}])
@@ -78,7 +80,7 @@ def test_a_run_that_had_no_more_to_do_has_not_given_up() -> None:
     assert len(caught.value.study.trials) == 10
 
 
-def test_running_trials_may_still_complete_and_the_run_goes_on() -> None:
+def test_a_running_trial_that_completes_continues_the_run() -> None:
     """Trial 0 completes only after ten others have failed."""
     failed: list[int] = []
     enough = threading.Event()

@@ -1,4 +1,4 @@
-"""What ends a worker, or would end this process, is a failed trial."""
+"""An objective that ends its process makes a failed trial."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_ctrl_c_during_a_suggestion_ends_the_run_at_once(tmp_path: Path, sqlite_
     study = sonde.load(sqlite_url, "study", strategy="random")
     assert [trial.state for trial in study.trials if trial.state != "lost"].count("running") == 0
     begun = time.monotonic()
-    study.ask()  # nobody holds the turn to suggest
+    study.ask()  # no other process is the suggester
     assert time.monotonic() - begun < 5
     study.release(study.trials[-1])
     study.close()
@@ -81,7 +81,7 @@ def test_ctrl_c_during_a_suggestion_ends_the_run_at_once(tmp_path: Path, sqlite_
     assert out.strip() == "done", err
 
 
-def test_what_was_claimed_goes_back_when_the_rest_is_not_suggested(sqlite_url: str) -> None:
+def test_claimed_trials_go_back_to_the_queue_if_the_suggestion_is_interrupted(sqlite_url: str) -> None:
     class Broken(sonde.Strategy):
         name = "broken"
 
@@ -167,7 +167,7 @@ def default_handler() -> Any:
 
 
 @pytest.mark.usefixtures("default_handler")
-def test_an_interrupt_waits_for_the_end_of_the_outermost_stretch() -> None:
+def test_an_interrupt_waits_for_the_end_of_the_outermost_block() -> None:
     steps = []
     with pytest.raises(KeyboardInterrupt), deferred_interrupts():
         with deferred_interrupts():
@@ -201,7 +201,7 @@ def test_an_interrupt_is_not_lost_in_an_error() -> None:
 
 
 @pytest.mark.usefixtures("default_handler")
-def test_an_interruptible_stretch_lets_it_through() -> None:
+def test_an_interruptible_block_raises_it() -> None:
     steps = []
     with pytest.raises(KeyboardInterrupt), deferred_interrupts(), interruptible():
         signal.raise_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""What a person or a program may hand over by mistake."""
+"""Mistaken arguments."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_reason_of_a_failure_is_a_text(reason: Any) -> None:
     assert study.trials[0].state == "running"
 
 
-def test_half_a_character_in_a_name_is_refused_and_in_attributes_kept(tmp_path: Path) -> None:
+def test_a_lone_surrogate_is_refused_in_a_name_and_kept_in_attributes(tmp_path: Path) -> None:
     for call in (
         lambda: Study(Space(x=Float(0, 1)), storage=tmp_path / "runs.db", name="\ud800"),
         lambda: sonde.load(tmp_path / "runs.db", "\ud800"),
@@ -55,7 +55,7 @@ def test_an_inactive_parameter_of_a_trial_says_so() -> None:
     study.enqueue({"kind": "a"})
     trial = study.ask()
     with pytest.raises(
-        KeyError, match=r"'depth' \(trial 0 has no value of it: .* inactive .* active are kind;"
+        KeyError, match=r"'depth' \(trial 0 has no value for it: .* inactive .* active are kind;"
     ) as caught:
         trial["depth"]
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)

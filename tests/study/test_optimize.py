@@ -79,7 +79,7 @@ def test_a_worker_that_dies_takes_down_its_trial_only(sqlite_url: str) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_what_goes_wrong_is_a_failed_trial_with_its_reason(workers: int) -> None:
+def test_an_error_of_the_objective_is_a_failed_trial_with_its_reason(workers: int) -> None:
     def objective(trial: sonde.Trial) -> Any:
         outcomes: list[Any] = [
             float("nan"),
@@ -154,7 +154,7 @@ def test_catch_some() -> None:
     assert len(study.trials) == 3
 
 
-def test_an_exception_that_cannot_travel_is_told_all_the_same() -> None:
+def test_an_exception_that_cannot_be_pickled_is_reported() -> None:
     class Unpicklable(Exception):
         def __init__(self, first: int, second: int) -> None:
             super().__init__(f"{first} {second}")
@@ -185,7 +185,7 @@ def test_attributes_that_are_not_json_are_dropped_with_a_warning() -> None:
     assert study.trials[0].attributes == {"good": 1}
 
 
-def test_attributes_may_be_arrays_and_one_that_is_nested_too_deep_costs_no_result(sqlite_url: str) -> None:
+def test_attributes_may_be_arrays_and_one_nested_too_deep_is_dropped(sqlite_url: str) -> None:
     def objective(trial: sonde.Trial) -> float:
         deep: Any = 0
         for _ in range(3000):
@@ -224,7 +224,7 @@ def test_timeout_starts_no_new_trials() -> None:
     assert all(trial.state == "completed" for trial in study.trials)
 
 
-def test_n_trials_is_more_and_total_trials_is_in_all(sqlite_url: str) -> None:
+def test_n_trials_counts_this_call_and_total_trials_the_study(sqlite_url: str) -> None:
     study = sonde.Study(SPACE, storage=sqlite_url, name="study")
     study.optimize(sphere, 5, **quiet())
     study.optimize(sphere, 5, **quiet())
@@ -285,7 +285,7 @@ class Least:
         return function(*arguments)
 
 
-def test_the_least_executor_there_is() -> None:
+def test_the_smallest_possible_executor() -> None:
     executor = Least()
     result = sonde.minimize(sphere, SPACE, 9, executor=executor, workers=3, **quiet())
     assert len(result.trials) == 9

@@ -28,7 +28,7 @@ def told(log: Path) -> dict[int, float]:
 
 
 @pytest.mark.parametrize(("kind", "workers", "each"), [("sqlite", 16, 15), ("postgres", 16, 15)])
-def test_sixteen_processes_lose_and_double_nothing(
+def test_sixteen_processes_store_every_result_once(
     request: pytest.FixtureRequest, tmp_path: Path, kind: str, workers: int, each: int
 ) -> None:
     url = request.getfixturevalue(f"{kind}_url")
@@ -73,7 +73,7 @@ def test_killed_at_any_instant_every_told_result_is_there(
         study.tell(study.ask(), 0.0)
 
 
-def test_a_dead_suggester_is_found_out_at_once(sqlite_url: str, tmp_path: Path) -> None:
+def test_a_dead_suggester_is_noticed_at_once(sqlite_url: str, tmp_path: Path) -> None:
     code = """
 import os, sys, sonde
 class Dies(sonde.Strategy):

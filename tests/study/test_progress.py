@@ -19,8 +19,8 @@ from sonde.study.saying import counted
 SPACE = sonde.Space(x=sonde.Float(0, 1))
 
 
-def seen(condition: Callable[[], Any]) -> Any:
-    """Wait until something can be seen."""
+def eventually(condition: Callable[[], Any]) -> Any:
+    """Wait until a condition holds, and return its value."""
     deadline = time.monotonic() + 20
     while not (found := condition()):
         assert time.monotonic() < deadline, "it never showed"
@@ -35,19 +35,19 @@ def terminal() -> tuple[Console, Callable[[], str]]:
     return console, lambda: re.sub(r"\x1b\[[0-9?]*[a-zA-Z]", "", file.getvalue())
 
 
-def test_the_bar_counts_the_seconds_of_what_is_being_done_by_itself() -> None:
+def test_the_bar_counts_the_seconds_of_the_activity() -> None:
     console, drawn = terminal()
     with Bar("study", 5, console) as bar:
         bar.show(1, 0, 2.5)
         bar.stage("training networks on 1,001 results")
-        seen(lambda: "training networks on 1,001 results 1 s" in drawn())
+        eventually(lambda: "training networks on 1,001 results 1 s" in drawn())
         bar.stage("")
     assert "training" not in drawn().splitlines()[-1]
     assert "1/5 trials best 2.5" in drawn().splitlines()[-1]
 
 
 @pytest.mark.parametrize("name", ["[/foo]", "[red]x[/red]", "a\x1b[2Jb", "{task.id}", "\ud800"])
-def test_a_name_is_only_a_name(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_is_escaped(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     console, drawn = terminal()
     with Bar(name, 5, console) as bar:
         bar.show(1, 0, 2.5)
@@ -84,7 +84,7 @@ def test_without_a_terminal_a_line_says_what_takes_long(monkeypatch: pytest.Monk
 
     def watch() -> None:
         try:
-            seen(lambda: "training" in errors.getvalue())
+            eventually(lambda: "training" in errors.getvalue())
         finally:
             strategy.go_on.set()
 
@@ -100,7 +100,7 @@ def test_without_a_terminal_a_line_says_what_takes_long(monkeypatch: pytest.Monk
     assert len(lines) == 2
 
 
-def test_an_objective_and_workers_are_told_of_too() -> None:
+def test_running_trials_and_waiting_are_shown_too() -> None:
     stages: list[str] = []
     study = sonde.Study(SPACE, strategy="sobol", seed=0)
 
@@ -139,7 +139,7 @@ def test_a_finished_study_has_nothing_to_do(capsys: pytest.CaptureFixture[str], 
     assert run(3).startswith("mine: 6 trials, 3 asked for: nothing to do, best ")
 
 
-def test_what_was_being_done_is_forgotten_when_a_watcher_raises() -> None:
+def test_the_activity_ends_when_a_watcher_raises() -> None:
     """An interrupt may be raised there."""
 
     def interrupt(what: str) -> None:

@@ -191,7 +191,7 @@ def test_values_that_are_not_finite_fail(value: float) -> None:
 
 
 @pytest.mark.parametrize("value", ["0.3", [1.0, 2.0], True, object(), {"value": 1.0}, 1j])
-def test_values_that_are_no_numbers_are_refused_and_the_trial_goes_on(value: object) -> None:
+def test_values_that_are_no_numbers_are_refused_and_the_trial_stays_running(value: object) -> None:
     study = sonde.Study(SPACE)
     trial = study.ask()
     with pytest.raises(EvaluationError, match="must be a number"):
@@ -291,7 +291,7 @@ def test_a_living_process_keeps_its_trials(sqlite_url: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
-def test_what_is_given_back_is_offered_again_every_time(request: pytest.FixtureRequest, kind: str) -> None:
+def test_a_released_trial_is_queued_again_every_time(request: pytest.FixtureRequest, kind: str) -> None:
     url = None if kind == "memory" else request.getfixturevalue(f"{kind}_url")
     study = sonde.Study(SPACE, storage=url, name="study", seed=0)
     first = study.ask()
@@ -382,6 +382,6 @@ def test_wrong_space_and_lease(sqlite_url: str) -> None:
         (lambda study: study.release("first"), "expected a Trial or its number"),
     ],
 )
-def test_what_is_wrong_is_said(act: Callable[[sonde.Study], object], message: str) -> None:
+def test_errors_say_what_is_wrong(act: Callable[[sonde.Study], object], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         act(sonde.Study(sonde.Space(x=sonde.Int(0, 3))))

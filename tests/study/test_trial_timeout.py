@@ -46,7 +46,7 @@ def is_gone(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("workers", [None, 2])
-def test_an_objective_that_hangs_is_stopped_and_the_study_goes_on(tmp_path: Path, workers: int | None) -> None:
+def test_an_objective_that_hangs_is_stopped_and_the_study_continues(tmp_path: Path, workers: int | None) -> None:
     study = Study(SPACE, strategy="sobol", seed=0)
     study.optimize(hanging(tmp_path, 1), 5, workers=workers, trial_timeout=1, progress=False)
     assert [trial.state for trial in study.trials] == ["completed", "failed", *["completed"] * 3]
@@ -93,7 +93,7 @@ def test_a_late_result_of_an_executor_is_ignored() -> None:
     assert "took longer than trial_timeout=1 s and was given up" in str(study.trial(0).error)
 
 
-def test_a_single_worker_that_comes_back_is_used_again() -> None:
+def test_a_stuck_worker_that_ends_its_call_is_used_again() -> None:
     study = Study(SPACE, strategy="sobol", seed=0)
 
     def objective(trial: sonde.Trial) -> float:
@@ -131,7 +131,7 @@ def test_the_last_trial_may_hang_and_nobody_waits() -> None:
     assert study.trial(0).state == "failed"
 
 
-def test_more_calls_than_the_executor_has_workers_make_no_sense() -> None:
+def test_more_calls_than_the_executor_has_workers_are_refused() -> None:
     with ThreadPoolExecutor(2) as executor, pytest.raises(OptionError, match=r"workers=3 .* the executor has 2"):
         Study(SPACE).optimize(lambda trial: 1.0, 3, executor=executor, workers=3, progress=False)
 

@@ -11,7 +11,7 @@ from tests.space.spaces import examples
 from tests.trials.histories import Row, changed, history_of
 
 from sonde.space import Bool, Categorical, Float, Int, Space
-from sonde.trials import Changes, Evaluation, History, Outcome, State, failure, judge
+from sonde.trials import Changes, Evaluation, History, Outcome, State, failure, to_outcome
 
 SPACE = Space(
     x=Float(-1, 3),
@@ -25,7 +25,7 @@ B = {"x": 1.0, "rate": 0.01, "kind": "b", "n": 4}
 
 
 def told(value: Any, **extras: Any) -> Outcome:
-    return judge(Evaluation(value, **extras), SPACE)
+    return to_outcome(Evaluation(value, **extras), SPACE)
 
 
 def test_an_empty_history() -> None:
@@ -40,7 +40,7 @@ def test_an_empty_history() -> None:
     assert history.unit_hessians(np.array([], dtype=int)).shape == (0, 4, 4)
 
 
-def test_trials_are_sorted_by_what_became_of_them() -> None:
+def test_trials_are_grouped_by_state() -> None:
     outcomes = [State.WAITING, told(1.0), State.RUNNING, failure("x"), State.LOST, State.CANCELLED, told(2.0)]
     history = history_of(SPACE, [(A if i % 2 else B, outcome) for i, outcome in enumerate(outcomes)])
     assert history.completed.numbers.tolist() == [1, 6]
@@ -101,7 +101,7 @@ def test_noise_is_found_where_a_configuration_has_another_value() -> None:
     assert not history.noisy
 
 
-def test_rounding_is_no_noise() -> None:
+def test_rounding_errors_are_no_noise() -> None:
     assert not history_of(SPACE, [(A, told(0.3)), (A, told(0.1 + 0.2))]).noise_found
     assert history_of(SPACE, [(A, told(0.3)), (A, told(0.3 + 1e-6))]).noise_found
 
@@ -148,14 +148,14 @@ def test_derivatives_are_in_units_of_the_cube_and_lower_is_better(sign: float) -
         SPACE, [(A, State.RUNNING), (B, told(1.0, gradient=gradient, hessian=hessian)), (B, told(1.0))], sign=sign
     )
     wide, log, steps = 4.0, 0.01 * math.log(1e3), 8.0  # dx/du of x, rate, n at B
-    slopes = history.unit_gradients(np.array([1, 2]))
-    np.testing.assert_allclose(slopes[0], [sign * 2 * wide, sign * 3 * log, math.nan, sign * 5 * steps])
-    assert np.isnan(slopes[1]).all()
-    bends = history.unit_hessians(np.array([1, 2]))
+    gradients = history.unit_gradients(np.array([1, 2]))
+    np.testing.assert_allclose(gradients[0], [sign * 2 * wide, sign * 3 * log, math.nan, sign * 5 * steps])
+    assert np.isnan(gradients[1]).all()
+    hessians = history.unit_hessians(np.array([1, 2]))
     nan = math.nan
     curved = 13 * log**2 + 3 * 0.01 * math.log(1e3) ** 2
     np.testing.assert_allclose(
-        sign * bends[0],
+        sign * hessians[0],
         [
             [7 * wide**2, 11 * wide * log, nan, wide * steps],
             [11 * wide * log, curved, nan, nan],
@@ -163,10 +163,10 @@ def test_derivatives_are_in_units_of_the_cube_and_lower_is_better(sign: float) -
             [wide * steps, nan, nan, nan],
         ],
     )
-    assert np.isnan(bends[1]).all()
+    assert np.isnan(hessians[1]).all()
 
 
-def test_what_is_told_of_an_inactive_parameter_does_not_count() -> None:
+def test_derivatives_of_inactive_parameters_are_dropped() -> None:
     history = history_of(SPACE, [(A, told(1.0, gradient=[1, 1, 0, 9], hessian=np.ones((4, 4))))])
     assert np.isnan(history.unit_gradients(np.array([0]))[0]).tolist() == [False, False, True, True]
     assert np.isnan(history.unit_hessians(np.array([0]))[0]).tolist() == [
@@ -179,8 +179,8 @@ _RESULTS = st.one_of(
     st.builds(failure, st.just("why")),
     st.floats(-9, 9).map(told),
     st.builds(
-        lambda value, slope, level, noise: told(
-            value, gradient={"x": slope}, hessian={"rate": {"x": slope}}, constraints={"m": level}, noise=noise
+        lambda value, partial, level, noise: told(
+            value, gradient={"x": partial}, hessian={"rate": {"x": partial}}, constraints={"m": level}, noise=noise
         ),
         st.floats(-9, 9), st.floats(-9, 9), st.floats(-1, 1), st.floats(0, 1),
     ),
@@ -212,7 +212,7 @@ def lives(draw: st.DrawFn) -> list[Row]:
 
 @examples(100)
 @given(lives(), st.data(), st.sampled_from([1.0, -1.0]))
-def test_change_by_change_is_all_at_once(events: list[Row], data: st.DataObject, sign: float) -> None:
+def test_many_small_updates_equal_one_large_update(events: list[Row], data: st.DataObject, sign: float) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(events)), max_size=6)))
     gradual, once = History(SPACE, sign), History(SPACE, sign)
     for start, stop in zip([0, *cuts], [*cuts, len(events)], strict=True):
@@ -259,7 +259,7 @@ def test_results_arrive_in_the_order_of_their_revisions() -> None:
     assert history.arrivals.tolist() == [2, 3, 0]
 
 
-def test_a_history_grows_beyond_its_first_room() -> None:
+def test_a_history_grows_beyond_its_first_allocation() -> None:
     history = History(SPACE)
     for start in range(0, 1000, 10):
         rows = [
@@ -272,7 +272,7 @@ def test_a_history_grows_beyond_its_first_room() -> None:
     assert history.best() == 0
 
 
-def test_an_older_revision_does_not_turn_the_clock_back() -> None:
+def test_an_older_revision_does_not_lower_the_revision() -> None:
     history = history_of(SPACE, [(A, State.RUNNING)])
     history.update(Changes(7, []))
     history.update(Changes(3, [changed(0, SPACE.row(A), told(1.0))]))

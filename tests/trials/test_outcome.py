@@ -14,7 +14,7 @@ from tests.space.spaces import examples
 
 from sonde.errors import EvaluationError, SondeError
 from sonde.space import Bool, Categorical, Float, Int, Space
-from sonde.trials import Evaluation, Outcome, State, failure, judge
+from sonde.trials import Evaluation, Outcome, State, failure, to_outcome
 from sonde.trials.outcome import MAX_ERROR_CHARACTERS, unpack_gradient, unpack_hessian
 
 SPACE = Space(x=Float(0, 1), kind=Categorical(["a", "b"]), rate=Float(1e-3, 1, log=True), n=Int(1, 8), on=Bool())
@@ -29,10 +29,10 @@ NAN = math.nan
     ],
 )  # fmt: skip
 def test_a_number_is_a_completed_outcome(given: Any, value: float) -> None:
-    outcome = judge(given, SPACE)
+    outcome = to_outcome(given, SPACE)
     assert outcome == Outcome(State.COMPLETED, value)
     assert type(outcome.value) is float
-    assert judge(Evaluation(given), SPACE) == outcome
+    assert to_outcome(Evaluation(given), SPACE) == outcome
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_number_is_a_completed_outcome(given: Any, value: float) -> None:
     ],
 )  # fmt: skip
 def test_a_value_that_is_not_finite_is_a_failure(value: Any, reason: str) -> None:
-    assert judge(value, SPACE) == Outcome(State.FAILED, error=f"the value is {reason}")
+    assert to_outcome(value, SPACE) == Outcome(State.FAILED, error=f"the value is {reason}")
 
 
 @pytest.mark.parametrize(
@@ -59,25 +59,25 @@ def test_what_is_not_one_real_number_is_refused(value: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it must not take a warning turned into an error to notice
         with pytest.raises(EvaluationError, match="the value must be a number, got"):
-            judge(value, SPACE)
+            to_outcome(value, SPACE)
 
 
 def test_a_long_value_is_shortened_in_the_message() -> None:
     with pytest.raises(EvaluationError) as caught:
-        judge(list(range(10_000)), SPACE)
+        to_outcome(list(range(10_000)), SPACE)
     assert "list [0, 1, 2" in str(caught.value)
     assert len(str(caught.value)) < 200
 
 
 def test_noise_is_a_standard_deviation() -> None:
-    assert judge(Evaluation(1.0, noise=0), SPACE).noise == 0.0
-    assert judge(Evaluation(1.0, noise=np.float32(0.5)), SPACE).noise == 0.5
+    assert to_outcome(Evaluation(1.0, noise=0), SPACE).noise == 0.0
+    assert to_outcome(Evaluation(1.0, noise=np.float32(0.5)), SPACE).noise == 0.5
     for noise in (-1e-9, math.nan, math.inf, 10**400):
         with pytest.raises(EvaluationError, match="noise is a standard deviation, zero or more, got"):
-            judge(Evaluation(1.0, noise=noise), SPACE)
+            to_outcome(Evaluation(1.0, noise=noise), SPACE)
     for noise in ("0.1", True, [0.1]):
         with pytest.raises(EvaluationError, match="noise must be a number, got"):
-            judge(Evaluation(1.0, noise=noise), SPACE)
+            to_outcome(Evaluation(1.0, noise=noise), SPACE)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_noise_is_a_standard_deviation() -> None:
     ],
 )
 def test_gradients_are_packed_in_the_order_of_the_space(gradient: Any, numbers: list[float]) -> None:
-    packed = judge(Evaluation(1.0, gradient=gradient), SPACE).gradient
+    packed = to_outcome(Evaluation(1.0, gradient=gradient), SPACE).gradient
     np.testing.assert_array_equal(unpack_gradient(packed), numbers)
     assert packed == np.array(numbers, dtype="<f8").tobytes()
 
@@ -125,14 +125,14 @@ def test_a_gradient_that_cannot_be_read_is_refused(gradient: Any, said: list[str
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(EvaluationError) as caught:
-            judge(Evaluation(1.0, gradient=gradient), SPACE)
+            to_outcome(Evaluation(1.0, gradient=gradient), SPACE)
     assert [part for part in said if part not in str(caught.value)] == []
 
 
-def test_of_a_single_parameter_a_number_is_a_gradient() -> None:
+def test_with_one_parameter_a_number_is_a_gradient() -> None:
     line = Space(x=Float(0, 1))
     for number in (3, 3.0, np.float32(3), [3], np.array(3), np.array([3])):
-        outcome = judge(Evaluation(1.0, gradient=number, hessian=number), line)
+        outcome = to_outcome(Evaluation(1.0, gradient=number, hessian=number), line)
         assert outcome.gradient == outcome.hessian == np.array([3.0]).tobytes()
 
 
@@ -155,7 +155,7 @@ PLANE = Space(a=Float(0, 1), b=Float(0, 1), c=Int(0, 9))
     ],
 )
 def test_hessians_are_packed_as_one_half(hessian: Any, matrix: Any) -> None:
-    packed = judge(Evaluation(1.0, hessian=hessian), PLANE).hessian
+    packed = to_outcome(Evaluation(1.0, hessian=hessian), PLANE).hessian
     assert packed is not None
     assert len(packed) == 8 * 6
     np.testing.assert_array_equal(unpack_hessian(packed, 3), np.array(matrix, dtype=float))
@@ -181,13 +181,13 @@ def test_a_hessian_that_cannot_be_read_is_refused(hessian: Any, said: list[str])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(EvaluationError) as caught:
-            judge(Evaluation(1.0, hessian=hessian), PLANE)
+            to_outcome(Evaluation(1.0, hessian=hessian), PLANE)
     assert [part for part in said if part not in str(caught.value)] == []
 
 
 def test_a_hessian_by_name_leaves_out_categories() -> None:
     with pytest.raises(EvaluationError, match="'kind', a parameter without order"):
-        judge(Evaluation(1.0, hessian={"x": {"kind": 1.0}}), SPACE)
+        to_outcome(Evaluation(1.0, hessian={"x": {"kind": 1.0}}), SPACE)
 
 
 _NUMBERS = st.one_of(st.just(math.nan), st.floats(-1e9, 1e9))
@@ -195,47 +195,47 @@ _NUMBERS = st.one_of(st.just(math.nan), st.floats(-1e9, 1e9))
 
 @examples(60)
 @given(st.integers(1, 6), st.data())
-def test_packing_is_undone_by_unpacking(dimension: int, data: st.DataObject) -> None:
+def test_unpacking_inverts_packing(dimension: int, data: st.DataObject) -> None:
     space = Space({f"x{i}": Float(0, 1) for i in range(dimension)})
-    slopes = np.array(data.draw(st.lists(_NUMBERS, min_size=dimension, max_size=dimension)))
+    gradient = np.array(data.draw(st.lists(_NUMBERS, min_size=dimension, max_size=dimension)))
     half = np.zeros((dimension, dimension))
     upper = np.triu_indices(dimension)
     half[upper] = data.draw(st.lists(_NUMBERS, min_size=len(upper[0]), max_size=len(upper[0])))
-    bends = np.where(np.tri(dimension, k=-1, dtype=bool), half.T, half)
-    outcome = judge(Evaluation(1.0, gradient=slopes, hessian=bends), space)
-    np.testing.assert_array_equal(unpack_gradient(outcome.gradient), slopes)
-    np.testing.assert_array_equal(unpack_hessian(outcome.hessian, dimension), bends)
+    hessian = np.where(np.tri(dimension, k=-1, dtype=bool), half.T, half)
+    outcome = to_outcome(Evaluation(1.0, gradient=gradient, hessian=hessian), space)
+    np.testing.assert_array_equal(unpack_gradient(outcome.gradient), gradient)
+    np.testing.assert_array_equal(unpack_hessian(outcome.hessian, dimension), hessian)
 
 
-def test_nothing_told_is_nothing_packed() -> None:
-    outcome = judge(Evaluation(1.0), SPACE)
+def test_without_derivatives_nothing_is_packed() -> None:
+    outcome = to_outcome(Evaluation(1.0), SPACE)
     assert outcome.gradient is outcome.hessian is outcome.noise is outcome.constraints is None
     assert unpack_gradient(None) is None
     assert unpack_hessian(None, 3) is None
 
 
 def test_constraints_are_numbers_by_name() -> None:
-    assert judge(Evaluation(1.0, constraints={"memory": np.float32(-0.5), 3: 1}), SPACE).constraints == {
+    assert to_outcome(Evaluation(1.0, constraints={"memory": np.float32(-0.5), 3: 1}), SPACE).constraints == {
         "memory": -0.5,
         "3": 1.0,
     }
-    assert judge(Evaluation(1.0, constraints={}), SPACE).constraints == {}
+    assert to_outcome(Evaluation(1.0, constraints={}), SPACE).constraints == {}
     with pytest.raises(EvaluationError, match=r"constraints\['memory'\] must be a number, got str"):
-        judge(Evaluation(1.0, constraints={"memory": "low"}), SPACE)
+        to_outcome(Evaluation(1.0, constraints={"memory": "low"}), SPACE)
     with pytest.raises(EvaluationError, match="constraints must be a dict of numbers by name"):
-        judge(Evaluation(1.0, constraints=[0.5]), SPACE)
+        to_outcome(Evaluation(1.0, constraints=[0.5]), SPACE)
 
 
 def test_a_constraint_that_is_not_finite_is_a_failure() -> None:
-    outcome = judge(Evaluation(1.0, constraints={"time": -1.0, "memory": math.nan}), SPACE)
+    outcome = to_outcome(Evaluation(1.0, constraints={"time": -1.0, "memory": math.nan}), SPACE)
     assert outcome == Outcome(State.FAILED, error="the constraint 'memory' is nan")
 
 
 def test_equal_tells_are_equal_outcomes() -> None:
     by_name = Evaluation(1, gradient={"a": 1.0, "b": 2.0, "c": 3.0}, noise=0.5, constraints={"m": 0})
     by_order = Evaluation(1.0, gradient=[1, 2, 3], noise=0.5, constraints={"m": 0.0})
-    assert judge(by_name, PLANE) == judge(by_order, PLANE)
-    assert judge(by_name, PLANE) != judge(1.0, PLANE)
+    assert to_outcome(by_name, PLANE) == to_outcome(by_order, PLANE)
+    assert to_outcome(by_name, PLANE) != to_outcome(1.0, PLANE)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_a_failure_keeps_its_reason_as_text_that_any_database_takes(reason: Any,
     assert outcome.error.encode()
 
 
-def test_of_a_long_reason_the_end_is_kept() -> None:
+def test_the_end_of_a_long_reason_is_kept() -> None:
     error = failure("start" + "x" * 50_000 + "ValueError: the end").error
     assert error is not None
     assert len(error) == MAX_ERROR_CHARACTERS

@@ -1,4 +1,4 @@
-"""The reason of a failure in one line is the exception's own line."""
+"""The reason of a failure in one line."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def traced() -> None:
         ),
     ],
 )
-def test_the_own_line_of_an_exception(raises: Callable[[], None], said: str) -> None:
+def test_the_line_of_the_exception_is_found(raises: Callable[[], None], said: str) -> None:
     try:
         raises()
     except BaseException as error:
@@ -126,7 +126,7 @@ def test_the_last_reason_is_said_where_nothing_has_worked() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_exception_that_cannot_say_what_it_is_is_a_failed_trial_with_its_type_named(workers: int) -> None:
+def test_an_exception_whose_str_fails_is_a_failed_trial_with_its_type(workers: int) -> None:
     study = sonde.Study(sonde.Space(x=sonde.Float(0, 1)), seed=0)
 
     def objective(trial: sonde.Trial) -> float:

@@ -11,7 +11,7 @@ LEGAL = {
 }  # fmt: skip
 
 
-def test_exactly_these_transitions_are_legal() -> None:
+def test_exactly_these_transitions_are_allowed() -> None:
     pairs = itertools.product(State, State)
     assert {(one.value, other.value) for one, other in pairs if one.may_become(other)} == LEGAL
 

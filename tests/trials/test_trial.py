@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sonde.space import Bool, Categorical, Float, Int, Space
-from sonde.trials import Evaluation, Outcome, State, Trial, TrialRecord, judge
+from sonde.trials import Evaluation, Outcome, State, Trial, TrialRecord, to_outcome
 from sonde.trials.trial import pack_row, to_trial
 
 SPACE = Space(lr=Float(0, 1), n=Int(1, 8), kind=Categorical(["a", "b"]), deep=Bool(when={"kind": "b"}))
@@ -37,7 +37,7 @@ def test_a_trial_is_a_mapping_of_its_parameters() -> None:
 
 
 def test_a_trial_survives_pickling() -> None:
-    trial = to_trial(record(judge(Evaluation(1.0, gradient={"lr": 2.0}), SPACE), worker="w"), SPACE)
+    trial = to_trial(record(to_outcome(Evaluation(1.0, gradient={"lr": 2.0}), SPACE), worker="w"), SPACE)
     trial.attributes["note"] = [1]
     again = pickle.loads(pickle.dumps(trial))
     assert again == trial
@@ -71,7 +71,7 @@ def test_a_record_becomes_a_trial_with_names() -> None:
     )  # fmt: skip
     trial = to_trial(
         record(
-            judge(evaluation, SPACE), worker="host:1", created=10.0, started=20.0, finished=22.5, retry_of=2,
+            to_outcome(evaluation, SPACE), worker="host:1", created=10.0, started=20.0, finished=22.5, retry_of=2,
             attributes={"k": "v"},
         ),
         SPACE,
@@ -98,10 +98,10 @@ def test_a_running_trial_has_no_result() -> None:
 @pytest.mark.parametrize(
     ("outcome", "feasible"),
     [
-        (judge(1.0, SPACE), True),
-        (judge(Evaluation(1.0, constraints={"m": 0.0, "t": -1.0}), SPACE), True),
-        (judge(Evaluation(1.0, constraints={"m": -1.0, "t": 1e-9}), SPACE), False),
-        (judge(float("nan"), SPACE), False),
+        (to_outcome(1.0, SPACE), True),
+        (to_outcome(Evaluation(1.0, constraints={"m": 0.0, "t": -1.0}), SPACE), True),
+        (to_outcome(Evaluation(1.0, constraints={"m": -1.0, "t": 1e-9}), SPACE), False),
+        (to_outcome(float("nan"), SPACE), False),
     ],
 )
 def test_feasible_is_completed_with_every_constraint_at_most_zero(outcome: Outcome, feasible: bool) -> None:
@@ -109,6 +109,6 @@ def test_feasible_is_completed_with_every_constraint_at_most_zero(outcome: Outco
 
 
 def test_a_failed_trial_says_why() -> None:
-    trial = to_trial(record(judge(float("nan"), SPACE)), SPACE)
+    trial = to_trial(record(to_outcome(float("nan"), SPACE)), SPACE)
     assert (trial.state, trial.value, trial.error) == (State.FAILED, None, "the value is nan")
     assert replace(trial, number=8) != trial

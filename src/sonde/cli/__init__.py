@@ -1,7 +1,6 @@
-"""The command line: thin commands over a study. ``run`` tunes any program; the others show and manage what is stored.
+"""The command line. ``run`` tunes any program; the other commands show and manage stored studies.
 
-A program is a *template* (arguments with placeholders), each placeholder may define a parameter; ``command`` runs the
-rendered arguments as the objective, among ``children`` that die with us; ``output`` is for people or, as JSON, for
-programs.
-Only Click is imported at the start: what a command needs, it imports itself.
+A command with placeholders is a *template*; a placeholder may define a parameter. ``command`` runs the program as the
+objective. ``children`` starts programs and kills them when Sonde ends. ``output`` prints for people, or JSON for
+programs. Only Click is imported at the start; each command imports what it needs.
 """

@@ -1,6 +1,6 @@
-"""The programs under way: each in a process group of its own, and none outlives us.
+"""The running programs, each in a process group of its own; none outlives Sonde.
 
-``stop`` may be called from a signal handler: it kills every group and lets nothing start any more.
+``stop`` may be called from a signal handler: it kills all groups, and no program can start afterwards.
 """
 
 from __future__ import annotations
@@ -15,56 +15,56 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
 
-KEPT = 64 * 1024  # bytes of each output: a program may print for days
+KEPT = 64 * 1024  # bytes kept of each output: a program may print for days
 _CHUNK = KEPT
-_PATIENCE = 1.0  # seconds to wait for an output that a program left in the background holds open
+_PATIENCE = 1.0  # seconds to wait for an output that a background program keeps open
 
 
 @dataclass(frozen=True)
-class Finished:
-    """How a program ended, ``overran`` if we killed it for its time; the outputs are their last ``KEPT`` bytes."""
+class Ended:
+    """How a program ended; ``timed_out`` if it was killed for its time. Outputs are the last ``KEPT`` bytes."""
 
     code: int
     stdout: str
     stderr: str
-    overran: bool = False
+    timed_out: bool = False
 
 
 class Children:
     """Starts programs, and stops them all at once."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # reentrant: a second signal may find the handler of the first at work
+        self._lock = threading.RLock()  # reentrant: a second signal may interrupt the handler of the first
         self._running: set[subprocess.Popen[bytes]] = set()
         self.stopped = False
 
-    def run(self, arguments: Sequence[str], environment: Mapping[str, str], seconds: float | None = None) -> Finished:
-        """Run a program to its end, and no longer than ``seconds``.
+    def run(self, arguments: Sequence[str], environment: Mapping[str, str], seconds: float | None = None) -> Ended:
+        """Run a program to its end, at most ``seconds``.
 
-        Raise ``OSError`` if it cannot be started, ``KeyboardInterrupt`` if all were stopped.
+        Raise ``OSError`` if it cannot be started, ``KeyboardInterrupt`` after ``stop``.
         """
         process = self._start(arguments, environment)
         try:
             outputs = [_Tail(process.stdout), _Tail(process.stderr)]
-            overran = not _ends_within(process, seconds)
+            timed_out = not _ends_within(process, seconds)
             code = process.wait()
             texts = [output.text() for output in outputs]
         finally:
             with self._lock:
                 self._running.discard(process)
         if self.stopped:
-            raise KeyboardInterrupt  # what we killed has no result
-        return Finished(code, texts[0], texts[1], overran)
+            raise KeyboardInterrupt  # a killed program has no result
+        return Ended(code, texts[0], texts[1], timed_out)
 
     def stop(self) -> None:
-        """Kill everything, for good."""
+        """Kill all programs, and start none any more."""
         with self._lock:
             self.stopped = True
             for process in list(self._running):
                 _kill_group(process)
 
     def _start(self, arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        with self._lock:  # so that stop() never misses one that is just starting
+        with self._lock:  # so that stop() never misses a program that is starting
             if self.stopped:
                 raise KeyboardInterrupt
             process = subprocess.Popen(
@@ -93,13 +93,13 @@ class _Tail(threading.Thread):
                 self._kept = (self._kept + chunk)[-KEPT:]
 
     def text(self) -> str:
-        """Return what came; do not wait long for programs left in the background."""
+        """Return the kept output; do not wait long for programs left in the background."""
         self.join(_PATIENCE)
         return self._kept.decode("utf-8", "replace")
 
 
 def _ends_within(process: subprocess.Popen[bytes], seconds: float | None) -> bool:
-    """Wait for a program, or kill it when its time is over; return whether it ended by itself."""
+    """Wait for a program, or kill it after ``seconds``; return whether it ended by itself."""
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:

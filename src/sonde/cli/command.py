@@ -1,7 +1,7 @@
-"""A program as an objective: run it with a trial's values, read the last number it prints.
+"""A program as an objective: run it with a trial's values, read the last number that it prints.
 
-What the program did wrong is a failed trial that says what. What no other configuration would mend (the program cannot
-be started) ends the run, and the trial goes back to the queue.
+An error of the program makes a failed trial with the reason. A program that cannot be started ends the run, because
+other configurations would not help, and the trial goes back to the queue.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sonde.cli.children import Children, Finished
+from sonde.cli.children import Children, Ended
 from sonde.cli.reading import last_number
 from sonde.cli.template import Template
 from sonde.errors import EndOfRun, EvaluationError, OptionError
@@ -25,7 +25,7 @@ _SHOWN = 2000  # characters of standard error that a failed trial keeps
 
 
 class CannotStart(EndOfRun):
-    """The program cannot be started. That says nothing about the trial, so none fails by it."""
+    """The program cannot be started. The run ends, and the trial does not fail."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class Command:
         """Return the program's result."""
         arguments = self.template.render(trial.params)
         try:
-            finished = self.children.run(arguments, self._environment(trial), self.trial_timeout)
+            ended = self.children.run(arguments, self._environment(trial), self.trial_timeout)
         except OSError as error:
             raise CannotStart(f"cannot start {arguments[0]!r}: {error.strerror or error}") from None
         except ValueError as error:  # a null character in an argument
             raise CannotStart(f"cannot start {arguments[0]!r}: {error}") from None
-        if finished.overran:
+        if ended.timed_out:
             reason = f"took longer than trial_timeout={self.trial_timeout:g} s and was stopped"
-            raise EvaluationError(_with_stderr(reason, finished))
-        return read_result(finished)
+            raise EvaluationError(_with_stderr(reason, ended))
+        return read_result(ended)
 
     def _environment(self, trial: Trial) -> dict[str, str]:
         from sonde.study.export import document
@@ -60,7 +60,7 @@ class Command:
 
 
 def check_program(template: Template) -> None:
-    """Raise at once if the program is not there, rather than when a study has been made for it."""
+    """Raise ``OptionError`` if the program does not exist, before a study is created."""
     if template.program.names:
         return
     program = template.program.render({})
@@ -68,13 +68,13 @@ def check_program(template: Template) -> None:
         raise OptionError(f"cannot start {program!r}: there is no such program; check its spelling and your PATH")
 
 
-def read_result(finished: Finished) -> float:
-    """Return the value that a finished program printed, or raise why there is none."""
-    if finished.code != 0:
-        raise EvaluationError(_with_stderr(_ending(finished.code), finished))
-    value = last_number(finished.stdout)
+def read_result(ended: Ended) -> float:
+    """Return the value that a program printed; raise ``EvaluationError`` if there is none."""
+    if ended.code != 0:
+        raise EvaluationError(_with_stderr(_ending(ended.code), ended))
+    value = last_number(ended.stdout)
     if value is None:
-        raise EvaluationError(_with_stderr("no number on standard output; print the result last", finished))
+        raise EvaluationError(_with_stderr("no number on standard output; print the result last", ended))
     return value
 
 
@@ -87,6 +87,6 @@ def _ending(code: int) -> str:
         return f"killed by signal {-code}"
 
 
-def _with_stderr(reason: str, finished: Finished) -> str:
-    end = finished.stderr.strip()[-_SHOWN:]
+def _with_stderr(reason: str, ended: Ended) -> str:
+    end = ended.stderr.strip()[-_SHOWN:]
     return f"{reason}\n{end}" if end else reason

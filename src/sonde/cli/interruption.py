@@ -1,7 +1,7 @@
 """Signals that end a run.
 
-The programs that run are killed in the handler. The loop is interrupted there too, during a suggestion for instance,
-but never inside a transaction: there it is interrupted afterwards. Whoever cannot wait for that sends the signal again.
+The handler kills the running programs and interrupts the loop, but not inside a transaction: then the interrupt is
+raised after it. A second signal is raised at once.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from types import FrameType
 
 from sonde.cli.children import Children
 
-# A closed terminal (SIGHUP, which Windows has not) reaches us only: the programs are in sessions of their own.
+# SIGHUP (closed terminal; not on Windows) reaches only this process: the programs have sessions of their own.
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class EndedBySignal(KeyboardInterrupt):
-    """A signal asked us to end."""
+    """A signal ended the run."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"signal {number}")
-        self.exit_code = 128 + number  # as shells count
+        self.exit_code = 128 + number  # the convention of shells
 
 
 @contextmanager
 def ending_on_signals(children: Children) -> Iterator[None]:
-    """Stop the children on a signal and raise ``EndedBySignal`` in the end; what is ignored (nohup) stays ignored."""
+    """Stop the children on a signal, then raise ``EndedBySignal``; ignored signals (nohup) stay ignored."""
     from sonde.study.interrupts import interrupt
 
     received: list[int] = []
@@ -37,8 +37,8 @@ def ending_on_signals(children: Children) -> Iterator[None]:
         children.stop()
         interrupt(EndedBySignal(number))
 
-    heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, handle) for number in heeded}
+    handled = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handle) for number in handled}
     try:
         yield
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The application: its commands, and errors in one line."""
+"""The command-line application: its commands, and error messages in one line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sonde.version import __version__
 
 
 class Application(click.Group):
-    """Commands in the order in which they are added; what goes wrong on purpose is one line on standard error."""
+    """Commands in the order in which they are added; a ``SondeError`` is one line on standard error."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
@@ -31,10 +31,10 @@ class Application(click.Group):
             click.echo(f"error: {_one_line(error)}", err=True)
             ctx.exit(1)
         except click.UsageError as error:
-            # Click repeats surplus arguments as they are.
+            # Click repeats surplus arguments without escaping them.
             raise click.UsageError(printable(error.format_message()), error.ctx) from None
         except KeyboardInterrupt:
-            ctx.exit(130)  # as shells count; Click would say 1
+            ctx.exit(130)  # the convention of shells; Click would exit with 1
 
 
 @click.group(cls=Application, context_settings={"show_default": True})

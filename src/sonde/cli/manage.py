@@ -1,4 +1,4 @@
-"""Taking results out and throwing studies away: ``export`` and ``delete``."""
+"""The commands ``export`` and ``delete``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening what exists. A command that only looks never creates a database."""
+"""Opens existing storages and studies. A command that only reads never creates a database."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def existing_storage(url: str) -> Iterator[Storage]:
-    """Open a storage that is there already; close it in the end."""
+    """Open an existing storage; close it at the end."""
     path = sqlite_path(url)
     if path is not None and not path.exists():
         raise StorageError(
-            f"there is no database {str(path)!r}; check --storage and SONDE_STORAGE, or begin a study with: sonde run"
+            f"there is no database {str(path)!r}; check --storage and SONDE_STORAGE, or start a study with: sonde run"
         )
     from sonde.storage import open_storage
 
@@ -34,19 +34,19 @@ def existing_storage(url: str) -> Iterator[Storage]:
 
 @contextmanager
 def existing_study(url: str, name: str | None) -> Iterator[Study]:
-    """Open a study to look at."""
+    """Open a study to read it."""
     with existing_storage(url) as storage:
         from sonde.study import Study
 
-        # Nothing is suggested here; a study whose own strategy is not installed can be looked at all the same.
+        # Nothing is suggested here, so the study's own strategy need not be installed.
         yield Study.load(storage, name or only_study(storage), strategy="random")
 
 
 def only_study(storage: Storage) -> str:
-    """Return the name of the one study there is."""
+    """Return the name of the only study."""
     names = [summary.header.name for summary in storage.studies()]
     if not names:
-        raise StudyNotFound("the storage has no studies yet; begin one with: sonde run")
+        raise StudyNotFound("the storage has no studies yet; start one with: sonde run")
     if len(names) > 1:
         raise OptionError(f"the storage has {len(names)} studies ({', '.join(names)}); choose one with --name")
     return names[0]

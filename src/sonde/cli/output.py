@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-_UNBOUNDED = 100_000  # columns: a pipe has no width, so nothing is folded there
+_UNBOUNDED = 100_000  # columns: a pipe has no width, so cells are not folded
 
 
 def notice(text: str) -> None:
-    """Tell a person something that is not the result."""
+    """Print a message on standard error."""
     click.echo(printable(text, lines=True), err=True)
 
 
 def counted(number: int) -> str:
-    """Return a number of trials in words."""
+    """Return a number of trials as text: 1 trial, 2 trials."""
     return f"{number} trial" if number == 1 else f"{number} trials"
 
 
 def print_json(data: Any) -> None:
-    """Print data for a program."""
+    """Print data as JSON."""
     click.echo(json.dumps(data, indent=2))
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; where it is wider than the terminal, cells are folded and nothing is cut off."""
+    """Print a table; cells are folded, not cut, if it is wider than the terminal."""
     console().print(make_table(headers, rows))
 
 
@@ -70,7 +70,7 @@ def console() -> Console:
 
 
 def short(value: Any) -> str:
-    """Return a value for a table: six digits of a float, nothing where there is none."""
+    """Return a value for a table: six digits of a float, an empty text for None."""
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else argument_text(value)

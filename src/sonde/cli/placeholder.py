@@ -21,7 +21,7 @@ _EXAMPLES = {
     "bool": "{bias:bool}",
     "choices": "{opt:sgd|adam}",
 }
-# Numbers as JSON writes them: "007" and "1_000" are names, which a number would not give back.
+# Numbers as JSON writes them: "007" and "1_000" stay text, because a number would be printed differently.
 _NUMBER = re.compile(r"-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d*)")
 
@@ -46,7 +46,7 @@ def parameter(name: str, spec: str) -> dict[str, Any]:
 
 def _unknown(shown: str, kind: str) -> str:
     if kind == "bool":
-        return f"placeholder {shown}: bool takes nothing more, e.g. {_EXAMPLES['bool']}"
+        return f"placeholder {shown}: bool takes no options, e.g. {_EXAMPLES['bool']}"
     examples = ", ".join(_EXAMPLES.values())
     return f"placeholder {shown}: expected float, int, bool or choices with '|' after the name, e.g. {examples}"
 
@@ -63,7 +63,7 @@ def _choices(shown: str, name: str, spec: str) -> dict[str, Any]:
 
 
 def _numbers(texts: list[str]) -> list[Any] | None:
-    """Return the choices as ints, else floats, where each of them is a number."""
+    """Return the choices as ints or floats, if all of them are numbers; else None."""
     if all(_WHOLE.fullmatch(text) for text in texts):
         return [int(text) for text in texts]
     if all(_NUMBER.fullmatch(text) for text in texts):

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 
-# Possessive quantifiers (++, *+) give nothing back, so that a program that prints a megabyte of digits costs a
-# megabyte of steps. Nothing is lost: after fewer digits the next one would be glued to the number.
+# Possessive quantifiers (++, *+) do not backtrack, so that the time is linear even for a megabyte of digits. No match
+# is lost: after fewer digits the next digit would follow the number directly.
 _NOISE = re.compile(
-    r"""\x1b\[[0-?]*+[ -/]*+[@-~]                                    # a colour would glue a letter to the number
+    r"""\x1b\[[0-?]*+[ -/]*+[@-~]                                    # a colour code, which ends with a letter
       | \b\d{1,2}:\d{2}(?::\d{2}(?:\.\d++)?)?\b                     # a time
       | (?:±|\+/?-)\s*+[\d.]++(?:e[+-]?\d++)?                       # a spread""",
     re.VERBOSE | re.IGNORECASE,
 )
 _NUMBER = re.compile(
-    r"""(?<![\w.+-])                                                 # not glued to a word, a version or a date
+    r"""(?<![\w.+-])                                                 # not part of a word, a version or a date
         [+-]?(?: (?: \d++(?:\.\d++|\.?) | \.\d++ )(?:e[+-]?\d++)? | (?ai:nan|inf(?:inity)?) )
         (?!\w|\.\w|[+-]\w)""",
     re.VERBOSE | re.IGNORECASE,

@@ -37,7 +37,7 @@ class Budget(NamedTuple):
     options_metavar="[OPTIONS] -- PROGRAM [ARGUMENTS]...",
 )
 @click.option(
-    "--trials", "-n", metavar="N", type=click.IntRange(min=1), help="Trials that the study is to have in the end."
+    "--trials", "-n", metavar="N", type=click.IntRange(min=1), help="How many trials the study has in the end."
 )
 @click.option("--jobs", "-j", metavar="N", type=click.IntRange(min=1), default=1, help="Programs to run at once.")
 @storage_option
@@ -47,7 +47,7 @@ class Budget(NamedTuple):
     "--direction", metavar="<minimize|maximize>", type=click.Choice(["minimize", "maximize"]), default="minimize",
     help="Whether smaller or larger values are better.",
 )  # fmt: skip
-@click.option("--strategy", metavar="NAME", default="auto", help="How to choose what to try.")
+@click.option("--strategy", metavar="NAME", default="auto", help="How the next trials are chosen.")
 @click.option(
     "--timeout", metavar="SECONDS", type=float, help="Seconds after which no new trial starts; running ones finish."
 )
@@ -57,7 +57,7 @@ class Budget(NamedTuple):
 )  # fmt: skip
 @click.option(
     "--give-up-after", metavar="N", type=click.IntRange(min=0), default=10,
-    help="Stop when N trials in a row fail alike and none has completed; 0: never.",
+    help="Stop when N trials in a row fail for the same reason and none has completed; 0: never.",
 )  # fmt: skip
 @click.option(
     "--space", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -78,8 +78,8 @@ def run(
         --opt '{opt:sgd|adam}' --bias '{bias:bool}'
 
     The same command again continues the study. A program that fails, or prints no number, is a failed trial, and the
-    study goes on. {name} repeats a value, {{ and }} are literal braces. The program finds SONDE_STUDY, SONDE_TRIAL and
-    SONDE_PARAMS (JSON) in its environment.
+    study continues. {name} repeats a value, {{ and }} are literal braces. The program finds SONDE_STUDY, SONDE_TRIAL
+    and SONDE_PARAMS (JSON) in its environment.
     """
     if not context.args:
         raise click.BadParameter("a program is missing; give it after --, e.g. -- python train.py", context)
@@ -89,7 +89,7 @@ def run(
         raise OptionError("the run has no end; give -n (trials of the study) or --timeout (seconds)")
     from sonde.study import Study, checks
 
-    checks.seconds(timeout, "timeout")  # before a study is made
+    checks.seconds(timeout, "timeout")  # before a study is created
     checks.seconds(trial_timeout, "trial-timeout")
     study = Study(known, direction=direction, storage=storage, name=name, seed=seed, strategy=strategy)
     with closing(study.storage):
@@ -109,9 +109,9 @@ def _run_to_end(study: Study, command: Command, budget: Budget) -> None:
         with ending_on_signals(command.children):
             _optimize(study, command, budget)
     except CannotStart as error:
-        raise OptionError(f"{error}; mend the command and run it again") from None
+        raise OptionError(f"{error}; correct the command and run it again") from None
     except AllFailed as error:
-        remedy = "mend the program and run the same command again, or go on regardless with --give-up-after 0"
+        remedy = "correct the program and run the same command again, or continue anyway with --give-up-after 0"
         raise AllFailed(error.stopped, remedy, study) from None
     except EndedBySignal as interrupt:
         total = "" if trials is None else f" of {trials}"
@@ -122,7 +122,7 @@ def _run_to_end(study: Study, command: Command, budget: Budget) -> None:
 
 
 def _optimize(study: Study, command: Command, budget: Budget) -> None:
-    """Run the loop, which gives its trials back when it breaks off; no program is left behind."""
+    """Run the loop; afterwards no program is left running."""
     with ThreadPoolExecutor(budget.jobs) as executor:
         try:
             study.optimize(
@@ -130,7 +130,7 @@ def _optimize(study: Study, command: Command, budget: Budget) -> None:
                 give_up_after=budget.give_up_after,
             )  # fmt: skip
         finally:
-            command.children.stop()  # else the executor would wait for them
+            command.children.stop()  # otherwise the executor would wait for them
 
 
 def _explain_shortfall(study: Study, trials: int) -> None:
@@ -140,7 +140,7 @@ def _explain_shortfall(study: Study, trials: int) -> None:
     done, running = _finished(study), study.history.count(State.RUNNING)
     if running:
         output.notice(
-            f"{output.counted(running)} still with other processes; the same command takes up what they leave"
+            f"{output.counted(running)} still running in other processes; the same command continues what they leave"
         )
     elif done < trials:
         output.notice(f"there can be no more than {output.counted(done)}: every configuration of the space was tried")

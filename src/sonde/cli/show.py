@@ -1,4 +1,4 @@
-"""Looking at studies: ``best``, ``trials`` and ``studies``."""
+"""The commands ``best``, ``trials`` and ``studies``."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def show_best(study: Study, as_json: bool) -> None:
     failed = f" ({document['failed']} failed)" if document["failed"] else ""
     counted = output.counted(document["trials"])
     click.echo(f"{printable(study.name)}: the best of {counted}{failed} is trial {document['best_trial']}")
-    raw = f" (mean of the model; {document['observed_value']!r} observed)" if document["by"] == "model" else ""
+    raw = f" (posterior mean; {document['observed_value']!r} observed)" if document["by"] == "model" else ""
     rows = [("value", f"{document['best_value']!r}{raw}")]
     rows += [(name, argument_text(value)) for name, value in document["best_params"].items()]
     output.print_table(("", ""), rows)
@@ -119,7 +119,7 @@ def _in_state(found: list[Trial], states: Sequence[str]) -> list[Trial]:
 
 
 def _print_trials(shown: Sequence[Trial], names: Sequence[str]) -> None:
-    """Print a column for each parameter if that fits, else one for all of them."""
+    """Print one column for each parameter if that fits the terminal, else one column for all."""
     first = ("number", "state", "value")
     error = ("error",) if any(trial.error for trial in shown) else ()
     wide = output.make_table((*first, *names, *error), [[*_cells(trial), *_columns(trial, names)] for trial in shown])

@@ -65,7 +65,7 @@ def _load(file: Path) -> dict[str, Any]:
 
 
 def _check_program(template: Template, space: Space) -> None:
-    """Without its first argument a command would be another one."""
+    """Refuse a program name that depends on a conditional parameter."""
     for name in sorted(template.program.names):
         if space[name].when:
             raise OptionError(f"the program itself depends on {name!r}, which is not always active; remove its 'when'")

@@ -1,4 +1,4 @@
-"""A command with placeholders: what it says about the space, and its arguments for one configuration.
+"""A command with placeholders: the parameters that it defines, and its arguments for one configuration.
 
 ``{name:spec}`` defines a parameter and stands for its value, ``{name}`` stands for the value of a parameter defined
 elsewhere (in another argument or in a space file), ``{{`` and ``}}`` are literal braces.
@@ -26,14 +26,14 @@ _LITERAL = {"{{": "{", "}}": "}"}
 
 @dataclass(frozen=True)
 class Reference:
-    """The place of a parameter's value."""
+    """A placeholder for a parameter's value."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument: literal text and references in turn."""
+    """One argument: a sequence of literal texts and references."""
 
     pieces: tuple[str | Reference, ...]
 
@@ -75,7 +75,7 @@ class Template:
 
     @property
     def names(self) -> frozenset[str]:
-        """The parameters referred to anywhere."""
+        """The parameters that any argument refers to."""
         return frozenset().union(*(argument.names for argument in self.arguments))
 
     def render(self, params: Mapping[str, Any]) -> list[str]:
@@ -102,7 +102,7 @@ def parse(command: Sequence[str], known: Collection[str] = ()) -> Template:
 
 
 def argument_text(value: Any) -> str:
-    """Return a value as an argument; floats come back to the last bit."""
+    """Return a value as an argument; a float is written exactly."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

@@ -1,7 +1,8 @@
-"""Where objectives run. The port is one method, ``submit(function, *arguments)``, whose result has ``done()`` and
-``result()``: the pools of ``concurrent.futures``, loky, Dask's ``client.get_executor()`` and many others have it.
+"""Executors, which run the objective. The interface is one method, ``submit(function, *arguments)``, whose result has
+``done()`` and ``result()``: the pools of ``concurrent.futures``, loky, Dask's ``client.get_executor()`` and many others
+have it.
 
-``inline`` runs in this process, ``processes`` in several that may crash, ``task`` is what is submitted.
+``inline`` runs in this process, ``processes`` in worker processes that may crash, ``task`` is what is submitted.
 """
 
 from sonde.execution.inline import Inline

@@ -1,4 +1,4 @@
-"""Runs the objective here and now: closures see and change this process's variables, and a debugger can step in."""
+"""Runs the objective in this process: it sees and changes the variables here, and a debugger can step into it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Inline:
-    """An executor without workers."""
+    """An executor that runs each call in this process."""
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
         """Run the call before returning."""
@@ -17,4 +17,4 @@ class Inline:
         return future
 
     def shutdown(self) -> None:
-        """Nothing to stop."""
+        """Do nothing: there are no workers."""

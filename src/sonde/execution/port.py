@@ -1,4 +1,4 @@
-"""What is asked of an executor and of what it returns."""
+"""The interface of an executor and of its futures."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any, Protocol
 
 
 class Future(Protocol):
-    """A result to come."""
+    """The result of a call that may still run."""
 
     def done(self) -> bool:
-        """Whether it has come."""
+        """Whether the call has ended."""
 
     def result(self) -> Any:
-        """Return it, or raise what went wrong."""
+        """Return the result, or raise the call's exception."""
 
 
 class Executor(Protocol):
-    """Runs functions elsewhere."""
+    """Runs functions, usually in other processes."""
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future:
         """Start a call and return its future."""

@@ -1,7 +1,7 @@
 """Local processes, each a loky executor of one worker.
 
-One pool of k workers breaks as a whole when one of them is killed, and the k - 1 healthy results are lost with it. k
-pools of one worker break one by one: a crash, or a trial that is stopped, takes down its own process and nothing else.
+A pool of k workers fails as a whole when one worker is killed, and loses the results of the others. With k pools of one
+worker, a crash or a stopped trial ends only its own process.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 from loky import ProcessPoolExecutor
 
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_START = 60.0  # seconds that a process may take to start and to load the objective before its time is counted
+_START = 60.0  # seconds that a process may take to start and load the objective before the trial's time counts
 
 
 @dataclass
 class _Slot:
-    """One process: its pool, its latest call, and when it could begin with that."""
+    """One worker process: its pool, its latest call, and when it was ready for that call."""
 
     pool: Any = None
     call: Future[Any] | None = None
@@ -35,35 +35,35 @@ class _Slot:
 
 
 class Processes:
-    """An executor of ``count`` processes; closures and lambdas work, and a dead process is replaced."""
+    """An executor of ``count`` processes; closures and lambdas work; a dead process is replaced."""
 
     def __init__(self, count: int) -> None:
         self._slots = [_Slot() for _ in range(count)]
-        # k processes with all threads each would fight over the cores; what the user set stands.
+        # The processes share the cores: each gets its part of the threads, unless the user has set a limit.
         threads = str(max(1, (os.cpu_count() or 1) // count))
         self._environment = {name: threads for name in _THREAD_LIMITS if name not in os.environ}
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
-        """Start a call in an idle process (in the one that will be idle first, if none is)."""
+        """Start a call in an idle process, or queue it in the first one."""
         slot = next((slot for slot in self._slots if slot.idle), self._slots[0])
         try:
             return self._submit(slot, function, *arguments)
-        except RuntimeError:  # its process died since: a fresh one takes over
+        except RuntimeError:  # its process has died: start a new one
             slot.pool = None
             return self._submit(slot, function, *arguments)
 
     def ready(self, call: object) -> float:
-        """Return when the process of a call could begin with it, by the monotonic clock."""
+        """Return when the process of a call was ready to begin it, by the monotonic clock."""
         return next((slot.ready for slot in self._slots if slot.call is call), 0.0)
 
     def kill(self, call: object) -> None:
-        """Kill the process that runs a call; the next call gets a fresh one."""
+        """Kill the process that runs a call; the next call starts a new one."""
         for slot in self._slots:
             if slot.call is call:
                 _stop(slot)
 
     def shutdown(self) -> None:
-        """Stop all processes at once, whatever they are doing."""
+        """Kill all processes."""
         for slot in self._slots:
             _stop(slot)
 
@@ -71,8 +71,8 @@ class Processes:
         slot.ready = time.monotonic()
         if slot.pool is None:
             slot.ready += _START
-            with _interrupts_held():  # the new process begins with them held, too
-                slot.pool = ProcessPoolExecutor(max_workers=1, env=self._environment, initializer=_leave_interrupts)
+            with _interrupts_blocked():  # the new process inherits the blocked signal
+                slot.pool = ProcessPoolExecutor(max_workers=1, env=self._environment, initializer=_ignore_interrupts)
                 slot.pool.submit(_prepare, function).add_done_callback(lambda _: _now_ready(slot))
         call: Future[Any] = slot.pool.submit(function, *arguments)
         slot.call = call
@@ -80,8 +80,8 @@ class Processes:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back in this thread, and in the processes that it starts meanwhile."""
+def _interrupts_blocked() -> Iterator[None]:
+    """Block SIGINT in this thread, and in the processes that it starts meanwhile."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -92,10 +92,10 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _leave_interrupts() -> None:
-    """In a new process: leave Ctrl-C, which a terminal sends to all, to the one that started us and will kill us.
+def _ignore_interrupts() -> None:
+    """Ignore Ctrl-C in a worker: a terminal sends it to all processes, and the parent kills its workers.
 
-    A handler that does nothing, rather than none: programs that the objective starts do not inherit it.
+    A handler that does nothing instead of SIG_IGN: programs that the objective starts do not inherit a handler.
     """
     signal.signal(signal.SIGINT, lambda *_: None)
     if hasattr(signal, "pthread_sigmask"):
@@ -103,7 +103,7 @@ def _leave_interrupts() -> None:
 
 
 def _prepare(function: Callable[..., Any]) -> None:
-    """Load in the new process what the function needs; what goes wrong here is told by the call that follows."""
+    """Load in the new process what the function needs; the call that follows reports any error."""
     with suppress(Exception):
         getattr(function, "prepare", lambda: None)()
 

@@ -1,7 +1,7 @@
-"""What a worker does: run the objective on one trial and report.
+"""The task of a worker: run the objective on one trial and report.
 
-A task travels by cloudpickle, so that lambdas, closures and functions of a notebook work in any executor; it is packed
-once and unpacked once per process. In threads and in this process it is the objective itself.
+A task is pickled by cloudpickle, so that lambdas, closures and functions of a notebook work in any executor. It is
+pickled once, and unpickled once in each process. Threads and this process call the objective directly.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sonde.trials.outcome import describe, real
 
 @dataclass(frozen=True)
 class Report:
-    """What came of a trial: a result, or an error with the exception behind it."""
+    """The result of a trial, or its error with the exception."""
 
     result: float | Evaluation | None = None
     error: str | None = None
@@ -30,15 +30,15 @@ class Report:
 
 
 class Task:
-    """The objective, ready to be sent."""
+    """The objective as a function that can be sent to another process and returns a ``Report``."""
 
     def __init__(self, objective: Callable[[Trial], Any] | None, packed: bytes = b"") -> None:
         self._given, self._received = objective, packed
 
     def __call__(self, trial: Trial) -> Report:
-        """Run the objective; whatever an objective may do wrong, ``sys.exit`` too, comes back as a report."""
+        """Run the objective; its exceptions, ``sys.exit`` too, come back as a report."""
         try:
-            returned = self._objective(trial)  # unpacked here, so that a module missing there is reported too
+            returned = self._objective(trial)  # unpickled here, so that a missing module is reported, too
             result = returned if isinstance(returned, Evaluation) else _number(returned)
             return Report(result, attributes=dict(trial.attributes))
         except (KeyboardInterrupt, EndOfRun):
@@ -50,7 +50,7 @@ class Task:
             return Report(error=text, exception=_portable(error), attributes=dict(trial.attributes))
 
     def prepare(self) -> None:
-        """Unpack the objective, which may import much, before the clock of a trial starts."""
+        """Unpickle the objective, which may import much, before the time of a trial counts."""
         _ = self._objective
 
     def check_packing(self) -> None:
@@ -59,8 +59,8 @@ class Task:
             _ = self._packed
         except Exception as error:
             raise OptionError(
-                f"the objective cannot be sent to worker processes ({type(error).__name__}: {error}); leave out what "
-                "it refers to that lives in this process only, such as open files and locks, or use workers=1 and no "
+                f"the objective cannot be sent to worker processes ({type(error).__name__}: {error}); it must "
+                "not use objects of this process only, such as open files and locks; or use workers=1 and no "
                 "trial_timeout"
             ) from error
 
@@ -90,7 +90,7 @@ def _unpack(packed: bytes) -> Callable[[Trial], Any]:
 
 
 def _portable(error: BaseException) -> BaseException:
-    """Return the exception if it survives the way between processes, else one that says the same."""
+    """Return the exception if it can be pickled, else a RuntimeError with its message."""
     try:
         cloudpickle.loads(cloudpickle.dumps(error))
     except Exception:

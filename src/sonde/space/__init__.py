@@ -1,9 +1,9 @@
-"""A space is a set of named parameters, each a value set over one numeric axis of the unit interval.
+"""A space is a set of named parameters. Each maps its values to a numeric axis, and that to the unit interval.
 
-A *configuration* is a dict of the active parameters. The codec sees it as a *row* (one float a parameter, NaN
-where inactive: the form that is stored) and as a *unit vector* (a point of the unit cube plus an activity mask:
-the form that strategies search). ``axis`` maps one number, ``parameters`` give numbers their meaning, ``codec``
-does whole configurations, ``constraints`` are what the user knows to be impossible.
+A *configuration* is a dict of the active parameters. A *row* is its stored form: one float for each parameter, NaN
+where inactive. A *unit vector* is the form that strategies search: a point of the unit cube and an activity mask.
+``axis`` maps one number, ``parameters`` map values to numbers, ``codec`` maps whole configurations, ``constraints`` are
+the known constraints of the user.
 """
 
 from sonde.space.axis import Axis

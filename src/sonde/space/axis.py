@@ -1,8 +1,8 @@
 """One numeric axis: numbers on a linear or log scale, continuous or on a lattice, mapped to [0, 1].
 
-Every parameter stands on one: categories are the lattice 0, 1, ..., K - 1. A lattice point owns the stretch of
-the scale around it, so its image lies inside (0, 1) and a uniform draw of the unit interval is uniform on the
-lattice (log-uniform on a log scale)::
+Every parameter has one axis: K categories are the lattice 0, 1, ..., K - 1. A lattice point stands for the interval of
+the scale around it. So its image lies inside (0, 1), and a uniform draw of the unit interval is uniform on the lattice
+(log-uniform on a log scale)::
 
     continuous    |low --------------------------- high|      edges = the bounds
     lattice     |--- low ---|--- low+step ---|--- last ---|   edges = half a step beyond the ends
@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# Beyond these a float64 no longer tells neighbouring lattice points apart after a trip to [0, 1] and back.
+# With more points a float64 cannot distinguish neighbouring lattice points after a mapping to [0, 1] and back.
 MAX_POINTS = 2**50
 MAX_LOG_POINTS = 2**40
 
@@ -30,7 +30,7 @@ _LATTICE_TOLERANCE = 1e-6  # in steps: 0.30000000000000004 is the lattice point 
 
 @dataclass(frozen=True)
 class Axis:
-    """A stretch of numbers; ``step`` makes it a lattice, ``log`` a logarithmic scale."""
+    """An interval of numbers; ``step`` makes it a lattice, ``log`` a logarithmic scale."""
 
     low: float
     high: float
@@ -73,12 +73,12 @@ class Axis:
 
     @cached_property
     def width(self) -> float:
-        """Length of the scale from edge to edge; 1 where a log scale is too short for a float to tell."""
+        """Length of the scale from edge to edge; 1 where the length of a log scale rounds to 0."""
         start, stop = self.edges
         return stop - start or 1.0
 
-    def snap(self, numbers: ArrayLike) -> NDArray[np.float64]:
-        """Return the nearest numbers of the axis."""
+    def project(self, numbers: ArrayLike) -> NDArray[np.float64]:
+        """Return the nearest numbers of the axis: on the lattice, or within the bounds."""
         numbers = np.asarray(numbers, dtype=float)
         if self.continuous:
             return np.asarray(np.clip(numbers, self.low, self.high))
@@ -92,20 +92,20 @@ class Axis:
         return np.clip((scaled - self.edges[0]) / self.width, 0.0, 1.0)
 
     def from_unit(self, units: ArrayLike) -> NDArray[np.float64]:
-        """Map [0, 1] to numbers of the axis; on a lattice, to the point that owns the stretch."""
+        """Map [0, 1] to numbers of the axis; on a lattice, to the point of the interval."""
         units = np.asarray(units, dtype=float)
         scaled = self.edges[0] + units * self.width
-        numbers = self.snap(np.exp(scaled) if self.log else scaled)
+        numbers = self.project(np.exp(scaled) if self.log else scaled)
         if not self.continuous:
             return numbers
         return np.where(units >= 1, self.high, np.where(units <= 0, self.low, numbers))  # exp(log(8)) is not 8
 
-    def slope(self, numbers: ArrayLike) -> NDArray[np.float64]:
-        """Return d number / d unit of the scale; on a lattice, of the scale it lies on."""
+    def derivative(self, numbers: ArrayLike) -> NDArray[np.float64]:
+        """Return d number / d unit of the scale; for a lattice, of its continuous scale."""
         numbers = np.asarray(numbers, dtype=float)
         return (numbers if self.log else np.ones_like(numbers)) * self.width
 
-    def curvature(self, numbers: ArrayLike) -> NDArray[np.float64]:
+    def second_derivative(self, numbers: ArrayLike) -> NDArray[np.float64]:
         """Return d^2 number / d unit^2 of the scale."""
         numbers = np.asarray(numbers, dtype=float)
         return numbers * self.width**2 if self.log else np.zeros_like(numbers)
@@ -113,7 +113,7 @@ class Axis:
     @cached_property
     def spacing(self) -> float:
         """The step of the lattice."""
-        return self.step or abs(self.low) / 1024 or 1.0  # a single value has no step of its own: a small one will do
+        return self.step or abs(self.low) / 1024 or 1.0  # a single value has no step: any small one will do
 
     @cached_property
     def edges(self) -> tuple[float, float]:
@@ -121,8 +121,8 @@ class Axis:
         low, high = self.low, self.high
         if not self.continuous:
             # On a log scale the lower edge must stay positive, also where the step is larger than low.
-            reach = self.spacing / 2
-            low, high = low - (min(reach, low / 2) if self.log else reach), self.point(self.size - 1) + reach
+            half = self.spacing / 2
+            low, high = low - (min(half, low / 2) if self.log else half), self.point(self.size - 1) + half
         return float(self._scaled(np.asarray(low))), float(self._scaled(np.asarray(high)))
 
     def _scaled(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -130,10 +130,10 @@ class Axis:
 
     @cached_property
     def grid(self) -> tuple[float, float, float]:
-        """Low and step as whole multiples of 1 / scale, the last decimal that the user wrote.
+        """Low, step and scale: low and step as integers over ``scale``, a power of ten.
 
-        Points are then right to the last bit, 0.1, 0.2, 0.3 and not 0.30000000000000004, as long as a float holds the
-        whole numbers and the scale exactly.
+        Points are then exact, 0.1, 0.2, 0.3 and not 0.30000000000000004, as long as a float holds the integers and the
+        scale exactly.
         """
         low, step = _decimal(self.low), _decimal(self.spacing)
         digits = max(0, *(-int(number.as_tuple().exponent) for number in (low, step)))

@@ -1,8 +1,8 @@
-"""Categories as JSON, whatever they are.
+"""Categories of any type as JSON.
 
-JSON's own scalars stand for themselves; lists, tuples and dicts are tagged; anything else is written as a label.
-A label read back is an ``Opaque``: the study can be shown and continued, and a space given by the user that has
-the same labels brings the real objects back.
+JSON's own scalars are written as they are; lists, tuples and dicts are tagged; other objects are written as a label. A
+label is read back as an ``Opaque``: the study can be shown and continued. If the user passes a space with the same
+labels, trials have the real objects again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sonde.errors import SpaceError
 
 @dataclass(frozen=True)
 class Opaque:
-    """Stands for a category that JSON cannot hold."""
+    """A category that JSON cannot hold, known by its label only."""
 
     label: str
 
@@ -29,13 +29,13 @@ class Opaque:
 
 
 def distinct(choices: Sequence[Any]) -> list[Any]:
-    """Return the choices, those that would read the same in JSON as numbered labels: <lambda>, <lambda> #2."""
-    seen: Counter[str] = Counter()
+    """Return the choices; those with the same JSON become numbered labels: <lambda>, <lambda> #2."""
+    counts: Counter[str] = Counter()
     result = []
     for choice in choices:
         text = json.dumps(to_json(choice))
-        seen[text] += 1
-        result.append(choice if seen[text] == 1 else Opaque(f"{label(choice)} #{seen[text]}"))
+        counts[text] += 1
+        result.append(choice if counts[text] == 1 else Opaque(f"{label(choice)} #{counts[text]}"))
     return result
 
 
@@ -101,20 +101,20 @@ def _sorted(choices: list[Any]) -> list[Any]:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two choices are the same one: 1, 1.0 and True are three."""
+    """Whether two choices are the same: 1, 1.0 and True are three different choices."""
     return type(left) is type(right) and equal(left, right)
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Whether two values are equal; arrays and the like, which compare elementwise, only to themselves."""
+    """Whether two values are equal; objects that compare elementwise, as arrays, equal only themselves."""
     try:
         return left is right or bool(left == right)
     except (TypeError, ValueError):
         return False
 
 
-class Index:
-    """Finds the position of a choice by hash; what has none is found by comparing with the others that have none."""
+class ChoiceIndex:
+    """Finds the position of a choice by its hash; unhashable choices are compared one by one."""
 
     def __init__(self, choices: Sequence[Any]) -> None:
         self._choices = choices
@@ -123,7 +123,7 @@ class Index:
         self._unhashable: list[int] = []
         for position, choice in enumerate(choices):
             if self.exact(choice) is not None:
-                raise SpaceError(f"Categorical: the choice {choice!r} is there twice")
+                raise SpaceError(f"Categorical: the choice {choice!r} appears twice")
             key = _key(choice)
             if key is None:
                 self._unhashable.append(position)
@@ -132,14 +132,14 @@ class Index:
                 self._equal.setdefault(key, position)
 
     def exact(self, value: Any) -> int | None:
-        """Return the position of that very choice, of the same type, or None."""
+        """Return the position of an equal choice of the same type, or None."""
         key = _key(value)
         if key is not None:
             return self._exact.get((type(value), key))
         return next((position for position in self._unhashable if same(self._choices[position], value)), None)
 
     def merely_equal(self, value: Any) -> int | None:
-        """Return the first position of a choice that is equal, whatever its type, or None."""
+        """Return the first position of an equal choice of any type, or None."""
         key = _key(value)
         if key is not None and key in self._equal:
             return self._equal[key]
@@ -147,7 +147,7 @@ class Index:
 
 
 def _key(value: Any) -> Any:
-    """Return something to look a choice up by: equal choices have equal keys. None where there is no such thing."""
+    """Return a hashable key, equal for equal choices; None for an unhashable choice."""
     try:
         return _frozen(value)
     except TypeError:

@@ -1,7 +1,7 @@
-"""The one codec: configuration <-> row of numbers <-> point of the unit cube with an activity mask.
+"""The codec of a space: configuration <-> row of numbers <-> point of the unit cube with an activity mask.
 
 Symbols: d parameters, n rows. ``rows`` is (n, d): numbers on the parameters' axes, NaN where inactive. ``units`` is
-(n, d) in [0, 1], with ``IDLE`` where inactive, so that what does not matter is constant. ``active`` is (n, d) bool.
+(n, d) in [0, 1], with the constant ``IDLE`` where inactive. ``active`` is (n, d) bool.
 
 Derivatives follow the chain rule through the scale x(u): dy/du = y'(x) x'(u), and
 d2y/du2 = x'(u)^T y''(x) x'(u) + diag(y'(x) x''(u)).
@@ -35,7 +35,7 @@ class Codec:
         self._names = list(parameters)
         self._conditions = conditions
         self.axes = tuple(parameter.axis for parameter in parameters.values())
-        self._together = Axes(self.axes)
+        self._table = Axes(self.axes)
 
     # configuration <-> row
 
@@ -75,40 +75,40 @@ class Codec:
     def encode(self, rows: Array) -> tuple[Array, Mask]:
         """Return units and activity of rows."""
         active = ~np.isnan(rows)
-        return np.where(active, self._together.to_unit(rows), IDLE), active
+        return np.where(active, self._table.to_unit(rows), IDLE), active
 
     def decode(self, units: Array) -> Array:
-        """Return the rows that points of the unit cube stand for (lattices snap, inactive entries become NaN)."""
-        return self.deactivate(self._together.from_unit(units))
+        """Return the rows of points of the unit cube: projected onto lattices, NaN where inactive."""
+        return self.deactivate(self._table.from_unit(units))
 
     def deactivate(self, rows: Array) -> Array:
-        """Return complete rows with NaN where an entry is inactive."""
+        """Return rows with NaN in place of inactive entries."""
         return np.where(self._conditions.activity(rows), rows, np.nan) if self._conditions.any else rows
 
-    def snap(self, units: Array) -> tuple[Array, Mask]:
-        """Return the points of the lattice nearest to ``units``, with their activity."""
+    def project(self, units: Array) -> tuple[Array, Mask]:
+        """Return the nearest points of the lattice, and their activity."""
         return self.encode(self.decode(units))
 
     # derivatives
 
-    def slopes(self, rows: Array) -> Array:
-        """Return dx/du for every entry: NaN where inactive or without order (categories)."""
-        return self._scales(rows, "slope")
+    def derivatives(self, rows: Array) -> Array:
+        """Return dx/du for every entry: NaN where inactive or categorical."""
+        return self._scales(rows, "derivative")
 
-    def curvatures(self, rows: Array) -> Array:
-        """Return d2x/du2 for every entry: NaN where inactive or without order (categories)."""
-        return self._scales(rows, "curvature")
+    def second_derivatives(self, rows: Array) -> Array:
+        """Return d2x/du2 for every entry: NaN where inactive or categorical."""
+        return self._scales(rows, "second_derivative")
 
     def unit_gradients(self, rows: Array, gradients: Array) -> Array:
         """Return gradients (n, d) in units of the cube from gradients in the parameters' own units."""
-        return gradients * self.slopes(rows)
+        return gradients * self.derivatives(rows)
 
     def unit_hessians(self, rows: Array, gradients: Array, hessians: Array) -> Array:
-        """Return Hessians (n, d, d) in units of the cube; the gradient enters where the scale is curved."""
-        slopes, curvatures = self.slopes(rows), self.curvatures(rows)
-        bent = np.where(curvatures == 0, 0.0, gradients * curvatures)
+        """Return Hessians (n, d, d) in units of the cube; on a log scale the gradient contributes."""
+        first, second = self.derivatives(rows), self.second_derivatives(rows)
+        extra = np.where(second == 0, 0.0, gradients * second)
         diagonal = np.eye(rows.shape[1], dtype=bool)
-        return slopes[:, :, None] * hessians * slopes[:, None, :] + np.where(diagonal, bent[:, :, None], 0.0)
+        return first[:, :, None] * hessians * first[:, None, :] + np.where(diagonal, extra[:, :, None], 0.0)
 
     def _scales(self, rows: Array, name: str) -> Array:
         result = np.full(rows.shape, np.nan)

@@ -1,4 +1,4 @@
-"""Conditions between parameters, resolved to numbers: which parameter is active under which values of others.
+"""Conditions between parameters, as numbers: which parameter is active for which values of its parents.
 
 ``resolve`` turns the ``when=`` of all parameters into a ``Conditions`` table; ``activity`` applies it to many rows at
 once; ``count`` counts configurations.
@@ -58,26 +58,26 @@ class Conditions:
     def count(self, sizes: list[float]) -> float:
         """Return the number of configurations, where column i has sizes[i] values.
 
-        Goes column by column with a tally of configurations by the later columns that are out already: of many
-        conditions on one column it only matters whether all have held so far.
+        Dynamic programming over the columns. ``tally`` counts configurations of the columns so far by the set of later
+        columns that are already inactive.
         """
         if math.inf in sizes:
-            return math.inf  # a parameter that could never be active is refused by resolve()
+            return math.inf  # resolve() has refused parameters that are never active
         tally: dict[frozenset[int], float] = {frozenset(): 1}
         for column in self.order:
             grown: defaultdict[frozenset[int], float] = defaultdict(int)
             ways = self._ways(column, sizes[column])
-            for out, count in tally.items():
-                if column in out:
-                    grown[frozenset(out - {column}).union(self._children[column])] += count
+            for inactive, count in tally.items():
+                if column in inactive:
+                    grown[frozenset(inactive - {column}).union(self._children[column])] += count
                 else:
                     for refused, times in ways.items():
-                        grown[out | refused] += count * times
+                        grown[inactive | refused] += count * times
             tally = grown
         return sum(tally.values())
 
     def _ways(self, column: int, size: float) -> Mapping[frozenset[int], float]:
-        """Return how many values of a column leave which of its children out."""
+        """Return how many values of a column make which of its children inactive."""
         children = self._children[column]
         asked = set().union(*children.values())
         ways: defaultdict[frozenset[int], float] = defaultdict(int)
@@ -115,7 +115,7 @@ def resolve(parameters: Mapping[str, Parameter]) -> Conditions:
 
 
 def _depth_first(graph: Mapping[int, set[int]]) -> Iterator[int]:
-    """Go through the columns, each after its parents and as soon after them as can be."""
+    """Go through the columns, each after its parents and as soon after them as possible."""
     sorter = graphlib.TopologicalSorter(graph)
     sorter.prepare()
     ready: list[int] = []
@@ -127,9 +127,9 @@ def _depth_first(graph: Mapping[int, set[int]]) -> Iterator[int]:
 
 
 def _check_reachable(conditions: Conditions, names: list[str]) -> None:
-    """Refuse a parameter that is never active, because its parents and theirs ask for different values of one."""
+    """Refuse a parameter that is never active because its conditions contradict each other."""
     for column, own in enumerate(conditions.of):
-        above = list(own) if len(own) > 1 else []  # a single parent has nothing to contradict
+        above = list(own) if len(own) > 1 else []  # with one parent nothing can contradict
         left: dict[int, frozenset[float]] = {}
         while above:
             rule = above.pop()
@@ -138,7 +138,7 @@ def _check_reachable(conditions: Conditions, names: list[str]) -> None:
             left[rule.parent] = left.get(rule.parent, rule.numbers) & rule.numbers
             if not left[rule.parent]:
                 raise SpaceError(
-                    f"parameter {names[column]!r}: its conditions, with those of its parents, ask for different values "
+                    f"parameter {names[column]!r}: its conditions, with those of its parents, require different values "
                     f"of {names[rule.parent]!r}; it would never be active"
                 )
 
@@ -169,9 +169,9 @@ def _condition(
 
 
 def alternatives(wanted: Any, parent: Parameter) -> list[Any]:
-    """Return the values that a condition asks for.
+    """Return the values that a condition names.
 
-    A value of the parent is one value, even if it is a list; any other collection is a set of values.
+    A value of the parent is one value, even if it is a list; any other collection is several values.
     """
     if wanted in parent or isinstance(wanted, str | bytes | Mapping) or not isinstance(wanted, Iterable):
         return [wanted]

@@ -1,10 +1,10 @@
-"""Known constraints: what the user can tell about a configuration without running it.
+"""Known constraints: conditions on a configuration that can be checked without running it.
 
-``space.where("a + b <= 100")`` takes an expression (arithmetic, comparisons, and/or/not, ``in``, a few functions): it
-is stored with the space, and evaluated within bounds. ``space.where(lambda p: p["a"] + p["b"] <= 100)`` takes any
-function: storage keeps its name only, so a program that continues the study has to pass the space again.
+``space.where("a + b <= 100")`` takes an expression (arithmetic, comparisons, and/or/not, ``in``, a few functions). It
+is stored with the space, and its evaluation is bounded. ``space.where(lambda p: p["a"] + p["b"] <= 100)`` takes any
+function. Storage keeps only its name, so a program that continues the study must pass the space again.
 
-A constraint that mentions a parameter which is inactive does not apply.
+A constraint that mentions an inactive parameter does not apply.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Constraint:
 
     @classmethod
     def of(cls, predicate: Any, names: tuple[str, ...]) -> Constraint:
-        """Check what the user gave against the names of the space."""
+        """Return the constraint of a predicate; raise ``SpaceError`` for one that cannot be used."""
         if isinstance(predicate, str):
             constraint = cls(predicate, predicate)
             expressions.check(predicate, names)
@@ -38,7 +38,7 @@ class Constraint:
 
     @property
     def known(self) -> bool:
-        """Whether it can be evaluated here."""
+        """Whether it can be evaluated: a function read from storage cannot."""
         return self.predicate is not None
 
     def holds(self, configuration: Mapping[str, Any], names: tuple[str, ...]) -> bool:

@@ -1,13 +1,13 @@
-"""Expressions of ``where``: checked, compiled once, and evaluated within bounds.
+"""Expressions of ``where``: checked, compiled once, and evaluated with bounded cost.
 
-An expression may come from a database or a file that somebody else wrote, so it can neither reach anything but the
-parameters nor cost much. Its names and operations are checked when it is read. Operators whose result can be far larger
-than their operands (``*``, ``**``, ``%`` of a text, ``+`` of texts and lists, ``round``) are replaced by functions that
-look at the operands first::
+An expression may come from a database or a file of somebody else. So it can use only the parameters, and little memory
+and time. Its names and operations are checked when it is read. Operators whose result can be far larger than their
+operands (``*``, ``**``, ``%`` of a text, ``+`` of texts and lists, ``round``) are replaced by functions that check the
+operands first::
 
     a * b <= 100      is compiled as      product(a, b) <= 100
 
-What contains no parameter is evaluated when the expression is read, so that ``9**9**9 > x`` is refused at once.
+Parts without a parameter are evaluated when the expression is read, so that ``9**9**9 > x`` is refused at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from sonde.errors import SpaceError
 
 MAX_CHARACTERS = 50_000  # of the expression
-MAX_DEPTH = 500  # of operations inside operations; a sum is one, however many terms it has
+MAX_DEPTH = 500  # of nested operations; a sum of many terms is one
 MAX_BITS = 1_024  # of a whole number: what a float can hold
 MAX_TEXT = 100_000
 MAX_ITEMS = 1_000  # of lists and tuples, with those inside
@@ -41,7 +41,7 @@ _GROWING = (str, bytes, list, tuple)
 
 
 class TooLarge(Exception):
-    """Something in an expression is beyond the bounds; the message says what."""
+    """An expression exceeds a bound; the message says which."""
 
 
 def check(text: str, names: tuple[str, ...]) -> None:
@@ -58,7 +58,7 @@ def check(text: str, names: tuple[str, ...]) -> None:
 
 
 def evaluate(text: str, configuration: Mapping[str, Any]) -> Any:
-    """Return the value of an expression at a configuration; ``TooLarge`` if it leaves the bounds there."""
+    """Return the value of an expression at a configuration; raise ``TooLarge`` if it exceeds a bound."""
     # Parameters are looked up first: one may be called min.
     local = configuration if type(configuration) is dict else dict(configuration)
     try:
@@ -68,12 +68,12 @@ def evaluate(text: str, configuration: Mapping[str, Any]) -> Any:
 
 
 def too_large(text: str, error: BaseException, at: Mapping[str, Any] | None = None) -> SpaceError:
-    """Return the one error for everything beyond the bounds."""
+    """Return the error for an expression that exceeds a bound."""
     place = "" if at is None else f" at {dict(at)}"
     return SpaceError(f"where({_short(text)}) is too large: {_reason(error)}{place}; write a simpler condition")
 
 
-# Operators and functions that look at their operands first
+# Operators and functions that check their operands first
 
 
 def _product(left: Any, right: Any) -> Any:
@@ -138,7 +138,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "log2": math.log2, "log10": math.log10,
 }  # fmt: skip
 
-# The names have a blank in them: no expression can mention them.
+# The names contain a space, so no expression can use them.
 _CHECKED: dict[type[ast.operator], tuple[str, Callable[..., Any]]] = {
     ast.Mult: ("checked *", _product),
     ast.Pow: ("checked **", _power),
@@ -181,7 +181,7 @@ def _check_node(node: ast.AST, names: tuple[str, ...], text: str) -> None:
 
 
 def _check_depth(tree: ast.AST) -> None:
-    """Go down level by level: a walk by recursion would itself go too deep."""
+    """Check level by level: a recursive walk would itself go too deep."""
     level, depth = [tree], 0
     while level:
         level = [child for node in level for child in ast.iter_child_nodes(node)]
@@ -207,7 +207,7 @@ def _constant_parts(tree: ast.Expression) -> Iterator[ast.expr]:
 
 
 def _try_out(part: ast.expr) -> None:
-    """Evaluate a part without parameters; what else is wrong with it is said where it is used."""
+    """Evaluate a part without parameters; other errors are raised when the expression is evaluated."""
     code = _code(ast.Expression(part))
     try:
         eval(code, _GLOBALS, {})
@@ -226,7 +226,7 @@ def _code(tree: ast.Expression) -> CodeType:
 
 
 def _with_checks(tree: ast.Expression) -> ast.Expression:
-    """Return the tree with its operators replaced by the functions that look at the operands first."""
+    """Return the tree with its operators replaced by functions that check the operands first."""
     left: list[ast.AST] = [tree]
     while left:
         node = left.pop()

@@ -1,4 +1,4 @@
-"""The four kinds of parameter: what a user writes, and how its values stand on an axis.
+"""The four kinds of parameter, and how their values map to an axis.
 
 ``when`` makes a parameter conditional: ``when={"model": "svm"}``, ``when={"layers": [2, 3], "bias": True}``. It is
 active where every named parameter is active and has that value, or one of those values.
@@ -29,12 +29,12 @@ class Parameter(ABC):
     @property
     @abstractmethod
     def axis(self) -> Axis:
-        """The numeric axis the values stand on."""
+        """The numeric axis of the values."""
 
     @property
     @abstractmethod
     def ordered(self) -> bool:
-        """Whether the axis means something: numbers yes, categories no."""
+        """Whether the values have an order: numbers do, categories do not."""
 
     @abstractmethod
     def number(self, value: Any) -> float:
@@ -74,12 +74,12 @@ class Float(Parameter):
 
     @cached_property
     def axis(self) -> Axis:
-        """The numeric axis the values stand on."""
+        """The numeric axis of the values."""
         return Axis(self.low, self.high, self.log, self.step)
 
     @property
     def ordered(self) -> bool:
-        """Whether the axis means something."""
+        """Whether the values have an order."""
         return True
 
     def number(self, value: Any) -> float:
@@ -111,12 +111,12 @@ class Int(Parameter):
 
     @cached_property
     def axis(self) -> Axis:
-        """The numeric axis the values stand on."""
+        """The numeric axis of the values."""
         return Axis(float(self.low), float(self.high), self.log, float(self.step))
 
     @property
     def ordered(self) -> bool:
-        """Whether the axis means something."""
+        """Whether the values have an order."""
         return True
 
     def number(self, value: Any) -> float:
@@ -137,7 +137,7 @@ class Int(Parameter):
 class Categorical(Parameter):
     """One of several choices without order: strings, numbers, tuples, dicts, functions, ...
 
-    Those of a set are sorted, so that they are the same in every process.
+    The choices of a set are sorted, so that their order is the same in every process.
     """
 
     choices: Sequence[Any]
@@ -158,8 +158,8 @@ class Categorical(Parameter):
             raise SpaceError("Categorical: a choice is nested too deep; give it a name and use that") from None
 
     @cached_property
-    def _index(self) -> choice_json.Index:
-        return choice_json.Index(self.choices)
+    def _index(self) -> choice_json.ChoiceIndex:
+        return choice_json.ChoiceIndex(self.choices)
 
     @cached_property
     def axis(self) -> Axis:
@@ -168,11 +168,11 @@ class Categorical(Parameter):
 
     @property
     def ordered(self) -> bool:
-        """Whether the axis means something."""
+        """Whether the values have an order."""
         return False
 
     def number(self, value: Any) -> float:
-        """Return the index of the choice; one of the same type goes before one that is merely equal."""
+        """Return the index of the choice; an equal choice of the same type has priority."""
         found = self._index.exact(value)
         found = self._index.merely_equal(value) if found is None else found
         if found is not None:
@@ -198,7 +198,7 @@ class Bool(Parameter):
 
     @property
     def ordered(self) -> bool:
-        """Whether the axis means something."""
+        """Whether the values have an order."""
         return False
 
     def number(self, value: Any) -> float:
@@ -232,7 +232,7 @@ def as_float(value: Any) -> float | None:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
-    except Exception:  # whatever the type raises that is no number
+    except Exception:  # a type that is no number may raise anything
         return None
 
 

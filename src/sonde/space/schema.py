@@ -56,7 +56,7 @@ def parse(data: Any) -> tuple[dict[str, Parameter], tuple[Constraint, ...]]:
 
 
 def _one_value(entry: Any) -> Any:
-    """Return a stored parameter; version 0.1.0 took a step larger than the range, which leaves one value."""
+    """Return a stored parameter; version 0.1.0 allowed a step larger than the range, which is one value."""
     try:
         if entry["step"] > entry["high"] - entry["low"] > 0:
             return {**entry, "high": entry["low"], "step": None if entry["type"] == "float" else 1}
@@ -106,7 +106,7 @@ def _parameter(name: str, data: Any) -> Parameter:
 
 
 def _plain(wanted: Any, parent: Parameter) -> Any:
-    """Return what a condition asks for in the parent's own values; a collection without JSON of its own as a list."""
+    """Return the values of a condition as values of the parent; a collection that JSON cannot hold is a list."""
     numbers = [parent.number(value) for value in alternatives(wanted, parent)]
     if isinstance(wanted, set | frozenset):
         numbers.sort()  # their own order depends on the process

@@ -1,4 +1,4 @@
-"""The space: named parameters, their conditions, and what the user knows to be impossible."""
+"""The space: named parameters, their conditions, and known constraints."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Space:
     >>> {"lr": 1e-3, "layers": 2} in space
     True
 
-    Names that are not Python identifiers go in a dict: ``Space({"batch-size": Int(1, 512)})``. A space is read like a
-    dict of its parameters (``space["lr"]``, ``list(space)``, ``space.items()``), but ``in`` asks about configurations.
+    Names that are not Python identifiers go in a dict: ``Space({"batch-size": Int(1, 512)})``. A space reads like a
+    dict of its parameters (``space["lr"]``, ``list(space)``, ``space.items()``), but ``in`` takes configurations.
     """
 
     def __init__(self, parameters: Mapping[str, Parameter] | None = None, /, **named: Parameter) -> None:
@@ -100,13 +100,13 @@ class Space:
         return np.array([self.feasible(self.codec.configuration(row)) for row in rows], dtype=bool)
 
     def rows(self) -> Iterator[NDArray[np.float64]]:
-        """Go through the rows of a finite space, in order."""
+        """Iterate over the rows of a finite space, in order."""
         if not self.finite:
             raise SpaceError("the space is continuous; its configurations cannot be listed")
         yield from self._extend(0, np.full(len(self.parameters), np.nan))
 
     def configurations(self) -> Iterator[Configuration]:
-        """Go through the configurations of a finite space that meet every ``where``."""
+        """Iterate over the configurations of a finite space that meet every ``where``."""
         for row in self.rows():
             configuration = self.codec.configuration(row)
             if self.feasible(configuration):
@@ -163,15 +163,15 @@ class Space:
         return iter(self.parameters)
 
     def keys(self) -> KeysView[str]:
-        """Return the parameters' names, as of a dict: ``dict(space)`` is a dict of the parameters."""
+        """Return the parameters' names, as a dict does; ``dict(space)`` is a dict of the parameters."""
         return self.parameters.keys()
 
     def values(self) -> ValuesView[Parameter]:
-        """Return the parameters, as of a dict."""
+        """Return the parameters, as a dict does."""
         return self.parameters.values()
 
     def items(self) -> ItemsView[str, Parameter]:
-        """Return names and parameters, as of a dict."""
+        """Return names and parameters, as a dict does."""
         return self.parameters.items()
 
     def __contains__(self, configuration: object) -> bool:
@@ -205,6 +205,6 @@ def _check_parameters(parameters: Mapping[str, Parameter]) -> None:
         if not isinstance(name, str) or not name:
             raise SpaceError(f"a parameter's name must be a non-empty string, got {name!r}")
         if not is_encodable(name):
-            raise SpaceError(f"a parameter's name holds half a character (a lone surrogate), got {name!r}")
+            raise SpaceError(f"a parameter's name has a lone surrogate (half a character), got {name!r}")
         if not isinstance(parameter, Parameter):
             raise SpaceError(f"parameter {name!r}: expected Float, Int, Categorical or Bool, got {parameter!r}")

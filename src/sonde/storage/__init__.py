@@ -1,11 +1,11 @@
-"""Where studies live: one port, an in-memory reference and a SQL implementation (SQLite, PostgreSQL).
+"""Storages of studies: one interface, an in-memory reference and a SQL implementation (SQLite, PostgreSQL).
 
-``port`` states the contract; ``open_storage`` turns a URL into an implementation; ``sonde.testing.StorageContract`` is
-the suite that every implementation passes.
+``port`` states the interface and its contract. ``open_storage`` opens the storage of a URL. Every implementation passes
+the tests of ``sonde.testing.StorageContract``.
 """
 
 from sonde.storage.memory import MemoryStorage
 from sonde.storage.opening import open_storage
-from sonde.storage.port import Asker, AskTurn, Storage, StudyHeader, StudySummary
+from sonde.storage.port import Asker, AskReply, Storage, StudyHeader, StudySummary
 
-__all__ = ["AskTurn", "Asker", "MemoryStorage", "Storage", "StudyHeader", "StudySummary", "open_storage"]
+__all__ = ["AskReply", "Asker", "MemoryStorage", "Storage", "StudyHeader", "StudySummary", "open_storage"]

@@ -1,7 +1,7 @@
-"""This machine and its processes: what a clock that nobody can set says, and whether a process still lives.
+"""The machine's uptime, and whether another process of this machine is alive.
 
-Both come from Linux's ``/proc``. Elsewhere nothing is known: leases run by the wall clock, and who has vanished is
-found out when its lease ends.
+Both come from Linux's ``/proc``. On other systems leases are measured by the wall clock, and a dead process is noticed
+when its lease ends.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-_GONE = ("Z", "X", "x")  # states of a process that has ended and is not yet collected
+_GONE = ("Z", "X", "x")  # states of a process that has ended and whose parent has not waited for it yet
 
 
 @lru_cache(maxsize=1)
 def boot_id() -> str:
-    """Return what names this boot of the kernel, the same in all its containers; "" where there is no such thing."""
+    """Return the id of this boot of the kernel, the same in all containers; "" where the system has none."""
     return _read("/proc/sys/kernel/random/boot_id").strip()
 
 
 def uptime() -> float:
-    """Return the seconds since the machine started: the same for all its processes, and no one can set them."""
+    """Return the seconds since the machine started. All its processes agree on them, and nobody can set them."""
     return float(_read("/proc/uptime").split()[0])
 
 
 def this_process() -> str:
-    """Return what tells this process from every other that ever was: boot, PID namespace, PID and start time.
+    """Return a unique id of this process: boot, PID namespace, PID and start time.
 
-    "" where that cannot be told, also where ``/proc`` shows another PID namespace than ours.
+    "" where these are unknown, or where ``/proc`` shows another PID namespace than this process's.
     """
     try:
         if not boot_id() or os.readlink("/proc/self") != str(os.getpid()):
@@ -38,7 +38,7 @@ def this_process() -> str:
 
 
 def is_dead(process: str) -> bool:
-    """Whether that process is known to have ended. False means that it lives, or that nobody here can tell."""
+    """Whether a process is known to have ended. False: it is alive, or this process cannot tell."""
     here = this_process().split("/")
     boot, namespace, pid, started = process.split("/") if process.count("/") == 3 else ("", "", "", "")
     if len(here) != 4 or (boot, namespace) != (here[0], here[1]) or not pid.isdigit():
@@ -52,14 +52,14 @@ def is_dead(process: str) -> bool:
 
 
 def _started(pid: int) -> str:
-    """Return when a process started, in ticks since the boot; "" if it has ended and is not yet collected."""
+    """Return when a process started, in ticks since the boot; "" if it has ended and is a zombie."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     return "" if fields[0] in _GONE else fields[19]
 
 
 def _read(path: str) -> str:
     try:
-        file = os.open(path, os.O_RDONLY)  # a tenth of what open() takes: this is a clock
+        file = os.open(path, os.O_RDONLY)  # ten times faster than open(): this is a clock
     except OSError:
         return ""
     try:

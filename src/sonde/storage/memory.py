@@ -1,4 +1,4 @@
-"""The reference: dicts under one lock. It lives as long as the process, and says by its brevity what the port means."""
+"""The reference implementation: dicts under one lock, kept as long as the process lives."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sonde.storage import rules
-from sonde.storage.port import Asker, AskTurn, Storage, StudyHeader, StudySummary
-from sonde.storage.rules import Round, Ticket
+from sonde.storage.port import Asker, AskReply, Storage, StudyHeader, StudySummary
+from sonde.storage.rules import LastSuggestion, Ticket
 from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
 from sonde.trials.attributes import plain_attributes
 
@@ -25,20 +25,20 @@ class _Study:
     trials: list[TrialRecord] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)  # by token
     revisions: list[int] = field(default_factory=list)
-    touched: dict[int, None] = field(default_factory=dict)  # numbers in the order of their last change
+    by_change: dict[int, None] = field(default_factory=dict)  # numbers in the order of their last change
     leases: dict[int, float] = field(default_factory=dict)
     waiting: dict[int, None] = field(default_factory=dict)
     tickets: dict[str, Ticket] = field(default_factory=dict)  # by token, the oldest first
     states: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
-    spent: int = 0  # trials that count against a limit
+    spent: int = 0  # how many trials count against a limit
     revision: int = 0
-    holder: Asker | None = None
-    turn_began: float = 0.0
-    turn_ends: float = 0.0
-    round: Round = field(default_factory=Round)
+    suggester: Asker | None = None
+    suggesting_since: float = 0.0
+    suggester_lease_ends: float = 0.0
+    last: LastSuggestion = field(default_factory=LastSuggestion)
 
     def put(self, record: TrialRecord) -> TrialRecord:
-        """Insert or replace a record as one change."""
+        """Insert or replace a record, with a new revision."""
         self.revision += 1
         if record.number == len(self.trials):
             self.trials.append(record)
@@ -50,8 +50,8 @@ class _Study:
         self.spent += record.state in _SPENT
         if record.token is not None:
             self.numbers[record.token] = record.number
-        self.touched.pop(record.number, None)
-        self.touched[record.number] = None
+        self.by_change.pop(record.number, None)
+        self.by_change[record.number] = None
         if record.state is State.WAITING:
             self.waiting[record.number] = None
         else:
@@ -62,14 +62,14 @@ class _Study:
 
     def newer(self, since: int) -> list[TrialRecord]:
         numbers = []
-        for number in reversed(self.touched):
+        for number in reversed(self.by_change):
             if self.revisions[number] <= since:
                 break
             numbers.append(number)
         return [self.trials[number] for number in sorted(numbers)]
 
     def find(self, trial: TrialKey) -> TrialRecord | None:
-        """Return the trial that is meant."""
+        """Return the trial of a key, or None."""
         number = trial.number if trial.token is None else self.numbers.get(trial.token, -1)
         return self.trials[number] if 0 <= number < len(self.trials) else None
 
@@ -79,7 +79,7 @@ class _Study:
 
 
 class MemoryStorage(Storage):
-    """Keeps everything in this process."""
+    """Keeps studies in the memory of this process."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -146,8 +146,8 @@ class MemoryStorage(Storage):
 
     def begin_ask(
         self, study: str, tokens: Sequence[str], asker: Asker, *, since: int = 0, limit: int | None = None
-    ) -> AskTurn:
-        """Expire, claim, take the turn or tickets."""
+    ) -> AskReply:
+        """Expire leases, claim waiting trials, become the suggester or leave tickets."""
         with self._changed:
             own, now = self._study(study), time.monotonic()
             self._lose(own, [number for number, ends in own.leases.items() if ends < now])
@@ -160,82 +160,84 @@ class MemoryStorage(Storage):
             for token in set(tokens) - set(missing):
                 own.tickets.pop(token, None)
             if not missing:
-                return AskTurn(got)
-            return self._take_turn(own, missing, asker, now, since, limit, got)
+                return AskReply(got)
+            return self._become_suggester(own, missing, asker, now, since, limit, got)
 
-    def _take_turn(
+    def _become_suggester(
         self, own: _Study, missing: Sequence[str], asker: Asker, now: float, since: int, limit: int | None,
         got: list[TrialRecord],
-    ) -> AskTurn:  # fmt: skip
-        mine = [Ticket(token, asker.name, asker.lease, limit, now + asker.turn) for token in missing]
+    ) -> AskReply:  # fmt: skip
+        mine = [Ticket(token, asker.name, asker.lease, limit, now + asker.suggester_lease) for token in missing]
         own.tickets = {token: ticket for token, ticket in own.tickets.items() if ticket.ends >= now}
-        holder = own.holder
-        busy = holder is not None and holder.name != asker.name and own.turn_ends >= now
+        other = own.suggester
+        busy = other is not None and other.name != asker.name and own.suggester_lease_ends >= now
         waiting = list(dict.fromkeys([*(ticket.asker for ticket in own.tickets.values()), asker.name]))
-        warm = own.round.suggester if own.round.suggester in waiting else None
-        left = own.round.gathering(len(waiting), now) or own.round.left_to(warm, asker.name, now)
+        next_one = own.last.suggester if own.last.suggester in waiting else None
+        left = own.last.wait_for_askers(len(waiting), now) or own.last.wait_for_suggester(next_one, asker.name, now)
         if busy or left > 0:
             own.tickets.update((ticket.token, ticket) for ticket in mine)
             self._changed.notify_all()
-            named = (holder.name, holder.process) if busy and holder is not None else (None, "")
-            return AskTurn(got, len(missing), holder=named[0], process=named[1])
-        serves = rules.served(own.tickets.values(), mine, own.spent)
-        own.holder, own.turn_began, own.turn_ends = asker, now, now + asker.turn
+            named = (other.name, other.process) if busy and other is not None else (None, "")
+            return AskReply(got, len(missing), suggester=named[0], process=named[1])
+        batch = rules.batch_tokens(own.tickets.values(), mine, own.spent)
+        own.suggester, own.suggesting_since, own.suggester_lease_ends = asker, now, now + asker.suggester_lease
         changes = self.changes(own.header.key, since)
-        return AskTurn(got, len(missing), True, serves, len(own.trials), changes)
+        return AskReply(got, len(missing), True, batch, len(own.trials), changes)
 
     def wait(self, study: str, tokens: Sequence[str], asker: Asker, seconds: float) -> None:
-        """Wait for a change that may matter to the asker."""
+        """Wait for a change that may concern the asker."""
         deadline = time.monotonic() + seconds
         with self._changed:
             while (left := deadline - time.monotonic()) > 0:
                 own, now = self._study(study), time.monotonic()
                 if own.waiting or any(token in own.numbers for token in tokens):
                     return
-                if own.holder is None or own.turn_ends < now:
+                if own.suggester is None or own.suggester_lease_ends < now:
                     names = list(dict.fromkeys(ticket.asker for ticket in own.tickets.values()))
-                    next_one = rules.next_suggester(names, own.round)
-                    pause = own.round.gathering(len(names), now) or own.round.left_to(next_one, asker.name, now)
+                    next_one = rules.next_suggester(names, own.last)
+                    pause = own.last.wait_for_askers(len(names), now) or own.last.wait_for_suggester(
+                        next_one, asker.name, now
+                    )
                     if pause == 0:
                         return
                     left = min(left, pause)
                 self._changed.wait(min(left, rules.GRACE))
 
-    def renew_turn(self, study: str, asker: Asker) -> bool:
-        """Extend the turn."""
+    def renew_suggester_lease(self, study: str, asker: Asker) -> bool:
+        """Extend the suggester's lease."""
         with self._lock:
             own = self._study(study)
-            held = own.holder is not None and own.holder.name == asker.name
+            held = own.suggester is not None and own.suggester.name == asker.name
             if held:
-                own.turn_ends = time.monotonic() + asker.turn
+                own.suggester_lease_ends = time.monotonic() + asker.suggester_lease
             return held
 
-    def end_turn(self, study: str, holder: str) -> None:
-        """End a turn."""
+    def end_suggester_lease(self, study: str, suggester: str) -> None:
+        """End the suggester's lease."""
         with self._changed:
             own = self._study(study)
-            if own.holder is not None and own.holder.name == holder:
-                own.holder, own.round = None, Round(0, time.monotonic())
+            if own.suggester is not None and own.suggester.name == suggester:
+                own.suggester, own.last = None, LastSuggestion(0, time.monotonic())
                 self._changed.notify_all()
 
     def finish_ask(
-        self, study: str, turn: AskTurn, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
+        self, study: str, reply: AskReply, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
     ) -> list[TrialRecord] | None:
-        """Insert suggestions and end the turn."""
+        """Insert suggestions and end the suggester's lease."""
         with self._changed:
             own, now = self._study(study), time.monotonic()
-            if own.holder is None or own.holder.name != asker.name:
+            if own.suggester is None or own.suggester.name != asker.name:
                 return own.under(tokens) or None
-            own.holder = None
+            own.suggester = None
             mine = set(tokens)
-            live = [token for token in turn.serves if token in mine or token in own.tickets]
+            live = [token for token in reply.suggest_for if token in mine or token in own.tickets]
             names = set()
             for token, row in zip(live, rows, strict=False):
                 ticket = own.tickets.pop(token, Ticket(token, asker.name, asker.lease, None, 0.0))
                 new = TrialRecord(len(own.trials), State.WAITING, row, created=self.now())
                 self._start(own, new, token, ticket.asker, ticket.lease)
                 names.add(ticket.asker)
-            own.round = Round(len(names), now, now - own.turn_began, asker.name)
+            own.last = LastSuggestion(len(names), now, now - own.suggesting_since, asker.name)
             self._changed.notify_all()
             return own.under(tokens)
 
@@ -243,7 +245,7 @@ class MemoryStorage(Storage):
         """Undo an ask."""
         with self._changed:
             own = self._study(study)
-            self.end_turn(study, asker.name)
+            self.end_suggester_lease(study, asker.name)
             for token in tokens:
                 own.tickets.pop(token, None)
             self.release(study, [TrialKey(record.number, record.token) for record in own.under(tokens)])

@@ -1,4 +1,4 @@
-"""From a URL to a storage. SQLAlchemy is loaded only where a database is asked for."""
+"""Opens the storage of a URL. SQLAlchemy is loaded only for a database."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sonde.storage.port import Storage
 
 
 def open_storage(storage: str | os.PathLike[str] | Storage | None, *, existing: bool = False) -> Storage:
-    """Return the storage for a URL or path; None is a new one in memory, and a storage is itself.
+    """Return the storage of a URL or path. None gives a new one in memory; a ``Storage`` is returned as it is.
 
-    ``existing`` refuses a SQLite file that is not there instead of creating it.
+    With ``existing`` a missing SQLite file raises ``StorageError`` instead of being created.
     """
     if storage is None:
         return MemoryStorage()

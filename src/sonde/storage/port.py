@@ -1,49 +1,52 @@
-"""The contract of a storage.
+"""The storage interface and its contract.
 
-A storage keeps studies and their trials. Many processes use it at once; any of them may die at any instant.
+A storage keeps studies and their trials. Many processes use it at once, and any of them may die at any moment.
 
-**Studies** have a unique name, an immutable header and a key, a UUID. Every call names a study by its key: the key of a
-deleted study raises ``StudyNotFound``, whatever has been created since. Deleting a study deletes its trials.
+**Studies** have a unique name, an immutable header and a key, a UUID. Every call names a study by its key. The key of a
+deleted study raises ``StudyNotFound``, even if a new study has the same name. Deleting a study deletes its trials.
 
 **Trials** are numbered 0, 1, 2, ... without gaps, in the order in which they were inserted. A trial's row never
-changes. States change only as ``State.may_become`` allows. A number is for people; a trial that was asked for is known
-by its *token*, 128 random bits that the asker drew. A number may be handed out again after a crash, a token never.
+changes. States change only as ``State.may_become`` allows. The number is for people. Programs identify a trial by its
+*token*, 128 random bits drawn by the process that asked for it. A number may be handed out again after a crash; a
+token never is.
 
-**Durable**: when ``tell``, ``enqueue``, ``add``, ``create_study`` or ``delete_study`` returns, the change survives
+**Durability**: when ``tell``, ``enqueue``, ``add``, ``create_study`` or ``delete_study`` returns, the change survives
 the death of this process and of the machine. What ``begin_ask`` and ``finish_ask`` wrote survives the death of this
-process; after a power cut a suggestion may be gone, never a result: a result told for a token that the storage does not
-know is inserted as a finished trial of its own.
+process only: a power cut may lose a suggestion. It never loses a result. A result told for an unknown token is
+inserted as a new finished trial.
 
-**Idempotent**: every call may be repeated with the same arguments, because the reply to the first one was lost, and
-does nothing twice. ``tell`` with another outcome than the one that is there raises ``ConflictingResult`` and changes
-nothing.
+**Idempotence**: a caller may repeat any call with the same arguments, because the reply to the first one was lost. The
+second call changes nothing. ``tell`` with a different outcome raises ``ConflictingResult`` and changes nothing.
 
-**One suggester**: ``begin_ask`` hands out waiting trials first. If more are wanted it grants the *turn* to one
-*holder* (an asker, by its name) at a time, for a limited time that ``renew_turn`` extends. ``finish_ask``
-inserts the holder's suggestions and ends the turn; if the turn was lost meanwhile it inserts nothing and says so.
-Two asks therefore never see the same history with the same next number.
+**One suggester**: ``begin_ask`` first hands out waiting trials. If the asker wants more, it may become the *suggester*
+of the study: the one process that computes suggestions. The suggester holds a lease, which
+``renew_suggester_lease`` extends. ``finish_ask`` inserts its suggestions and ends the lease. If the lease has ended
+before, ``finish_ask`` inserts nothing and returns None. So two asks never see the same history with the same next
+trial number.
 
-**Served together, in order**: an asker that is refused the turn has a *ticket* for each trial it wants. Whoever gets
-the turn suggests for all tickets and for itself, and ``finish_ask`` gives the suggestions to those who have waited
-longest first: n askers that wait cost one suggestion of n points. Askers that were served together are likely to
-come back together: the next turn waits for as many as were served in the last one, at most as long as that one took, so
-that a quick asker does not go round while the others are on their way. If the last suggester is among those who wait,
-it suggests again, because its model is warm; else it is the one who has waited longest. A ticket that is not renewed
-(by ``begin_ask`` with the same tokens) within the asker's ``turn`` is void.
+**Batches**: an asker that cannot become the suggester leaves a *ticket*, a waiting ask, for each trial that it wants.
+The suggester computes one batch for all tickets and for itself. ``finish_ask`` hands out the batch, the oldest tickets
+first: n waiting askers cost one suggestion of n points. Askers of one batch are likely to ask again at about the same
+time. So the next suggester waits until as many askers are there as in the last batch, at most as long as the last
+batch took to compute: an asker with a fast objective must not get a batch of its own before the others return. The
+next suggester is the last one, if it waits, because it has the fitted model in memory; else it is the asker that has
+waited longest. A ticket expires unless ``begin_ask`` renews it, with the same tokens, within the asker's
+``suggester_lease``.
 
-**Leases**: a running trial may have a lease, which ``heartbeat`` extends. In ``begin_ask`` every running trial
-whose lease has ended becomes lost, and its row is inserted again as a waiting trial; a trial that was itself such a
-retry becomes failed instead, because its configuration has ended its worker twice. ``release`` gives trials back at
-once, retries too: what is given back has killed nobody. A result told for a lost trial, or for one that failed because
-its lease ended twice, is accepted, and its retry, if still waiting, is cancelled.
+**Trial leases**: a running trial may have a lease, which ``heartbeat`` extends. ``begin_ask`` marks every running
+trial whose lease has ended as lost, and inserts its row again as a waiting trial, the *retry*. A retry whose lease
+ends becomes failed instead, because its configuration has ended its worker twice. ``release`` gives trials back at
+once, and inserts a retry also of a retry, because no worker died. A result told for a lost trial, or for one that
+failed because its lease ended twice, is accepted; a retry that still waits is cancelled.
 
-**Clocks**: leases and turns are told by a clock that all processes of a storage share, not by each process's own; one
-that lies farther ahead than it is long is cut down to its length. ``now()`` is for people: seconds since the epoch.
+**Clocks**: leases are measured by one clock that all processes of a storage share, not by each process's own. A lease
+that ends later than its length allows is shortened to its length. ``now()`` is for people: seconds since the epoch.
 
-**Incremental**: every change of a trial gives it a revision above all earlier ones of its study, and whoever has seen
-revision r has seen everything up to r. ``changes`` and ``records`` return what is newer than the revision given.
+**Incremental reads**: every change of a trial gives it a revision above all earlier revisions of its study. A reader
+that has revision r has everything up to r. ``changes`` and ``records`` return what is newer than a revision.
 
-**States** of strategies are a cache: ``save_state`` keeps some bytes under a name, ``load_state`` may have forgotten.
+**States** of strategies are a cache. ``save_state`` keeps bytes under a name; ``load_state`` may return None at any
+time.
 """
 
 from __future__ import annotations
@@ -59,7 +62,7 @@ from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
 
 @dataclass(frozen=True)
 class StudyHeader:
-    """What is fixed when a study is created. ``space`` is the space's JSON; ``key`` is its UUID."""
+    """The settings of a study that never change. ``space`` is the space as JSON; ``key`` is the study's UUID."""
 
     name: str
     space: str
@@ -72,7 +75,7 @@ class StudyHeader:
 
 @dataclass(frozen=True)
 class StudySummary:
-    """One line of a list of studies. ``best`` is the best feasible value."""
+    """A study in a list of studies, with its trials counted by state. ``best`` is the best feasible value."""
 
     header: StudyHeader
     counts: Mapping[State, int] = field(default_factory=dict)
@@ -81,52 +84,54 @@ class StudySummary:
 
 @dataclass(frozen=True)
 class Asker:
-    """Who asks, and for how many seconds its turn and its trials are its own unless renewed (lease None: forever).
+    """A process (or thread) that asks for trials.
 
-    ``process`` says which process it is, for others on the same machine to see whether it lives.
+    ``suggester_lease`` and ``lease`` are the lengths in seconds of its lease as the suggester and of the leases of its
+    trials (None: they never end). ``process`` identifies the process, so that others on the same machine can see
+    whether it is alive.
     """
 
     name: str
-    turn: float
+    suggester_lease: float
     lease: float | None
     process: str = ""
 
 
 @dataclass(frozen=True)
-class AskTurn:
+class AskReply:
     """The answer to ``begin_ask``.
 
-    ``claimed`` are the trials that the asker has got under its tokens so far. ``missing`` is how many more it may have.
-    If any, ``granted`` says whether it has the turn: then it suggests one row for each token of ``serves`` (its own and
-    those of others who wait), ``next_number`` is the number its first suggestion will get unless somebody enqueues
-    meanwhile, and ``changes`` bring its history up to now. Where another one has the turn, ``holder`` and ``process``
-    say who.
+    ``claimed`` are the trials that the asker has under its tokens so far. ``missing`` is how many more it may have.
+    If ``missing`` is positive, ``granted`` says whether the asker is the suggester. If it is, it suggests one row for
+    each token of ``suggest_for`` (its own and those of waiting askers), ``next_number`` is the number that its first
+    suggestion gets unless another process enqueues a trial before, and ``changes`` bring its history up to date. If
+    another asker is the suggester, ``suggester`` is its name and ``process`` its process.
     """
 
     claimed: Sequence[TrialRecord]
     missing: int = 0
     granted: bool = False
-    serves: Sequence[str] = ()
+    suggest_for: Sequence[str] = ()
     next_number: int = 0
     changes: Changes | None = None
-    holder: str | None = None
+    suggester: str | None = None
     process: str = ""
 
 
 class Storage(ABC):
-    """The port. The module's text is the contract."""
+    """The storage interface. The docstring of this module is its contract."""
 
-    url: str | None = None  # by which another process can open it; None where it cannot
+    url: str | None = None  # with which another process can open it; None where it cannot
 
     @abstractmethod
     def now(self) -> float:
-        """Return the time."""
+        """Return the time, in seconds since the epoch."""
 
     # studies
 
     @abstractmethod
     def create_study(self, header: StudyHeader) -> StudyHeader:
-        """Create a study under its header's key, or a new one, and return its header; raise ``StudyExists``."""
+        """Create a study under the key of its header, or under a new key; return its header; raise ``StudyExists``."""
 
     @abstractmethod
     def find_study(self, name: str) -> StudyHeader:
@@ -159,48 +164,48 @@ class Storage(ABC):
     @abstractmethod
     def begin_ask(
         self, study: str, tokens: Sequence[str], asker: Asker, *, since: int = 0, limit: int | None = None
-    ) -> AskTurn:
-        """Expire leases, claim waiting trials, one for each token, and take the turn or tickets if more are wanted.
+    ) -> AskReply:
+        """End expired leases and claim waiting trials, one for each token; if more are wanted, suggest or wait.
 
-        ``since`` is the revision that the caller has seen. ``limit`` is the number of trials of the study that may be
-        running, completed or failed afterwards.
+        The asker becomes the suggester if there is none, else it leaves tickets. ``since`` is the revision that the
+        caller has read. ``limit`` is how many trials of the study may be running, completed or failed afterwards.
         """
 
     def wait(self, study: str, tokens: Sequence[str], asker: Asker, seconds: float) -> None:
-        """Wait until ``begin_ask`` may give something to an asker that was refused, at most so long.
+        """Wait until ``begin_ask`` may have something for an asker that left tickets, at most ``seconds``.
 
-        It only reads, so that hundreds who wait do not hinder the one whose turn it is. A storage that cannot tell lets
-        them try again soon.
+        It only reads, so that hundreds of waiting processes do not slow the suggester down. A storage that cannot
+        notice changes lets the asker try again soon, as here.
         """
         time.sleep(min(seconds, 0.05))
 
     @abstractmethod
-    def renew_turn(self, study: str, asker: Asker) -> bool:
-        """Extend the turn; return whether the asker still has it."""
+    def renew_suggester_lease(self, study: str, asker: Asker) -> bool:
+        """Extend the suggester's lease; return whether the asker is still the suggester."""
 
     @abstractmethod
-    def end_turn(self, study: str, holder: str) -> None:
-        """End the turn of a holder that is known to be dead."""
+    def end_suggester_lease(self, study: str, suggester: str) -> None:
+        """End the lease of a suggester that is known to be dead."""
 
     @abstractmethod
     def finish_ask(
-        self, study: str, turn: AskTurn, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
+        self, study: str, reply: AskReply, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
     ) -> list[TrialRecord] | None:
-        """Insert suggestions for the tokens that the turn serves, end the turn, and return the asker's own trials.
+        """Insert suggestions for the tokens of the batch, end the suggester's lease, return the asker's own trials.
 
-        None, and nothing inserted, if the turn was lost. There may be fewer rows than tokens: those who have waited
-        longest get them.
+        Insert nothing and return None if the lease has ended before. There may be fewer rows than tokens: the oldest
+        tickets get them.
         """
 
     @abstractmethod
     def withdraw(self, study: str, tokens: Sequence[str], asker: Asker) -> None:
-        """Undo an ask that broke off: end the asker's turn, void its tickets, release what it has got under them."""
+        """Undo an ask that failed: end the asker's lease as suggester, delete its tickets, release its trials."""
 
     @abstractmethod
     def enqueue(
         self, study: str, rows: Sequence[bytes], attributes: Mapping[str, Any], *, tokens: Sequence[str] | None = None
     ) -> list[int]:
-        """Insert waiting trials and return their numbers. The same tokens again insert nothing."""
+        """Insert waiting trials and return their numbers. A second call with the same tokens inserts nothing."""
 
     @abstractmethod
     def add(
@@ -210,7 +215,7 @@ class Storage(ABC):
         *,
         tokens: Sequence[str] | None = None,
     ) -> list[int]:
-        """Insert finished trials, any number, all or none, and return their numbers. The same tokens insert nothing."""
+        """Insert finished trials, all or none, and return their numbers. The same tokens again insert nothing."""
 
     # finishing
 
@@ -220,18 +225,18 @@ class Storage(ABC):
     ) -> TrialRecord:
         """Record a result (attributes are merged) and return the record.
 
-        Where the trial has a token that the storage does not know, because the ask was lost in a crash, ``row`` and
-        the outcome are inserted as a trial of its own, under a new number.
+        If the storage does not know the trial's token, because a crash lost the ask, ``row`` and the outcome are
+        inserted as a new trial with a new number.
         Raise ``UnknownTrial``, ``ConflictingResult`` or ``IllegalTransition``.
         """
 
     @abstractmethod
     def heartbeat(self, study: str, tokens: Sequence[str], lease: float) -> None:
-        """Extend the leases of those of the trials that are running."""
+        """Extend the leases of those trials that are running."""
 
     @abstractmethod
     def release(self, study: str, trials: Sequence[TrialKey]) -> None:
-        """Give running trials back: they become lost, and are offered again."""
+        """Give running trials back: they become lost, and their configurations wait as new trials."""
 
     @abstractmethod
     def cancel(self, study: str, trials: Sequence[TrialKey]) -> None:
@@ -244,7 +249,7 @@ class Storage(ABC):
         return None
 
     def save_state(self, study: str, name: str, state: bytes) -> None:  # noqa: B027  (a storage need not keep any)
-        """Keep a state for other processes; a few of the latest are kept."""
+        """Keep a state for other processes; only the latest few are kept."""
 
     def close(self) -> None:  # noqa: B027  (a storage without connections has nothing to do)
-        """Let go of connections; the storage may be used again afterwards."""
+        """Close the connections; the storage may be used again afterwards."""

@@ -1,4 +1,4 @@
-"""The rules of the contract that do not depend on where the data lie; implementations share them."""
+"""The rules of the contract that all implementations share."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from sonde.errors import (
 from sonde.trials import Outcome, State, TrialKey, TrialRecord, failure
 from sonde.trials.attributes import plain_attributes
 
+# Stored, and recognized by its text: it must not change.
 ENDED_TWICE = failure("the worker ended, or vanished, twice while it ran this configuration; it is not offered again")
-GRACE = 0.25  # seconds in which a free turn is left to the one who is next
-KEPT_STATES = 8  # of a study, the latest
+GRACE = 0.25  # seconds that others wait for the next suggester to ask again
+KEPT_STATES = 8  # the latest of each study
 
 
 class Ticket(NamedTuple):
-    """One trial that somebody waits for; ``ends`` is when the ticket is void."""
+    """A waiting ask for one trial; ``ends`` is when the ticket expires."""
 
     token: str
     asker: str
@@ -33,30 +34,30 @@ class Ticket(NamedTuple):
     ends: float
 
 
-class Round(NamedTuple):
-    """The last turn that ended: how many askers it served, when it ended, how long it took, and whose it was."""
+class LastSuggestion(NamedTuple):
+    """The last batch of suggestions: for how many askers, when it ended, the seconds it took, and who computed it."""
 
-    served: int = 0
+    askers: int = 0
     ended: float = 0.0
     took: float = 0.0
     suggester: str | None = None
 
-    def gathering(self, waiting: int, now: float) -> float:
-        """Return for how long the next turn waits for those served in the last one, if ``waiting`` are there."""
-        if waiting >= self.served:
+    def wait_for_askers(self, waiting: int, now: float) -> float:
+        """Return how many seconds to wait until as many askers wait as in this batch; ``waiting`` are there now."""
+        if waiting >= self.askers:
             return 0.0
         return min(max(0.0, self.ended + self.took - now), self.took)
 
-    def left_to(self, next_one: str | None, asker: str, now: float) -> float:
-        """Return for how long a free turn is left to the one who is next."""
+    def wait_for_suggester(self, next_one: str | None, asker: str, now: float) -> float:
+        """Return how many seconds an asker waits for the next suggester to ask; 0 if it is the next suggester."""
         if next_one in (None, asker):
             return 0.0
         left = self.ended + self.took + GRACE - now
         return left if 0 < left <= self.took + GRACE else 0.0
 
 
-def next_suggester(waiting: Iterable[str], last: Round) -> str | None:
-    """Return who of those who wait, the oldest first, should suggest: the last suggester, whose model is warm."""
+def next_suggester(waiting: Iterable[str], last: LastSuggestion) -> str | None:
+    """Return which of the waiting askers (the oldest first) suggests next: the last suggester has a fitted model."""
     names = list(waiting)
     return last.suggester if last.suggester in names else next(iter(names), None)
 
@@ -75,8 +76,8 @@ def tokens_for(count: int, tokens: Sequence[str] | None) -> list[str]:
     return list(tokens)
 
 
-def served(tickets: Iterable[Ticket], own: Sequence[Ticket], spent: int) -> list[str]:
-    """Return the tokens that a turn serves: all that wait, the oldest first, then the asker's own, within limits."""
+def batch_tokens(tickets: Iterable[Ticket], own: Sequence[Ticket], spent: int) -> list[str]:
+    """Return the tokens to suggest for: of all tickets, the oldest first, then the asker's own, within limits."""
     chosen: dict[str, None] = {}
     for ticket in [*tickets, *own]:
         if ticket.token not in chosen and (ticket.limit is None or spent < ticket.limit):
@@ -86,12 +87,12 @@ def served(tickets: Iterable[Ticket], own: Sequence[Ticket], spent: int) -> list
 
 
 def is_news(record: TrialRecord, outcome: Outcome) -> bool:
-    """Whether a told outcome has to be written; raise if it may not be."""
+    """Whether a told outcome must be written; raise if that is not allowed."""
     if record.state.finished:
         if record.outcome == outcome:
             return False
         if record.outcome == ENDED_TWICE:
-            return True  # nobody told that: the result has come after all
+            return True  # the storage wrote that failure, no worker told it: the late result counts
         raise ConflictingResult(
             f"trial {record.number} was told {_summary(record.outcome)} before and is now told {_summary(outcome)}; "
             "the first result stands. Results are never overwritten: add_trials() adds a second one"
@@ -107,7 +108,7 @@ def require_transition(number: int, old: State, new: State) -> None:
 
 
 def unknown_trial(study: str, trial: TrialKey | int) -> UnknownTrial:
-    """Return the error for a trial that is not there."""
+    """Return the error for a trial that does not exist."""
     number = trial if isinstance(trial, int) else trial.number
     if isinstance(trial, TrialKey) and trial.token is not None:
         return UnknownTrial(
@@ -118,25 +119,25 @@ def unknown_trial(study: str, trial: TrialKey | int) -> UnknownTrial:
 
 
 def study_not_found(name: str, known: list[str]) -> StudyNotFound:
-    """Return the error for a name that is not there."""
+    """Return the error for a study that does not exist."""
     listed = ", ".join(known[:10]) if known else "none"
     return StudyNotFound(f"there is no study {name!r} in this storage; it has: {listed}")
 
 
 def study_deleted() -> StudyNotFound:
-    """Return the error for a study that was there once."""
+    """Return the error for a study that was deleted."""
     return StudyNotFound(
-        "this study was deleted; one that has its name now is another one, to be opened anew with sonde.load"
+        "this study was deleted; if a study of that name exists now, it is a new one: open it with sonde.load"
     )
 
 
 def study_exists(name: str) -> StudyExists:
-    """Return the error for a name that is taken."""
+    """Return the error for a name that is in use."""
     return StudyExists(f"a study {name!r} exists already; open it with sonde.load, or choose another name")
 
 
 def attributes_json(attributes: Mapping[str, Any]) -> str:
-    """Return attributes as JSON text, or say which one is not JSON."""
+    """Return attributes as JSON text; raise ``OptionError`` naming one that JSON cannot hold."""
     return json.dumps(plain_attributes(attributes))
 
 

@@ -30,7 +30,7 @@ EXACT_GP_LIMIT = 1000
 
 TABLE = (
     Rule(
-        lambda space, history: history.has_slopes,
+        lambda space, history: history.has_gradients,
         "fobo",
         "gradients were told",  # benchmarks/fobo/regularisation: ahead of gp at 10, 20, 40 evaluations; and figure5
     ),

@@ -1,7 +1,8 @@
-"""A study asks a strategy for trials, hands them out, and keeps what is told.
+"""A study asks a strategy for trials and stores their results.
 
-``study`` is ask and tell; ``resuming`` finds or creates it; ``asking`` takes turns with other processes;
-``heartbeat`` keeps leases alive; ``loop`` runs an objective; ``progress`` shows it; ``export`` writes tables.
+``study`` has ask and tell; ``resuming`` finds or creates a study; ``asking`` coordinates the processes that ask;
+``heartbeat`` renews leases; ``loop`` runs an objective; ``progress`` shows the run; ``best`` chooses the best trial;
+``export`` writes tables, ``importing`` reads them. All but ``study`` are below it and never import it.
 """
 
 from sonde.study.study import Study

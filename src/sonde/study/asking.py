@@ -1,6 +1,6 @@
-"""Asking among many: several processes ask one study, one of them suggests at a time, for all who wait.
+"""Asking from many processes: one of them is the suggester at a time, and suggests for all that wait.
 
-A process that died while it had the turn is found out at once on its own machine; from elsewhere its turn runs out.
+A suggester that died is noticed at once by processes of the same machine, by others when its lease ends.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from contextlib import suppress
 
 from sonde.activity import doing
 from sonde.errors import SondeError
-from sonde.storage import Asker, AskTurn, Storage
+from sonde.storage import Asker, AskReply, Storage
 from sonde.storage.machine import is_dead, this_process
 from sonde.storage.rules import new_token
 from sonde.study.interrupts import interruptible
 from sonde.trials import TrialRecord
 
-Suggest = Callable[[AskTurn], list[bytes]]  # packed rows, fewer than are served where the space is used up
+Suggest = Callable[[AskReply], list[bytes]]  # packed rows; fewer than the tokens if the space is exhausted
 
-TURN = 20.0  # seconds: how long others wait for a suggester that vanished with its machine
-_LOOK = 1.0  # seconds after which whoever waits sees whether the suggester still lives
+SUGGESTER_LEASE = 20.0  # seconds until others replace a suggester whose machine died
+_CHECK = 1.0  # seconds between two checks of a waiting asker whether the suggester is alive
 
 
 def new_asker(lease: float | None) -> Asker:
-    """Return a new asker, named after where it lives, with a part of its own."""
+    """Return a new asker, named by host, process and a random part."""
     name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-    return Asker(name, TURN, lease, this_process())
+    return Asker(name, SUGGESTER_LEASE, lease, this_process())
 
 
 def ask(
@@ -41,31 +41,31 @@ def ask(
     since: Callable[[], int],
     limit: int | None,
 ) -> list[TrialRecord]:
-    """Return up to ``count`` trials, now running: waiting ones first, then suggestions, ours or those of another.
+    """Return up to ``count`` trials, now running: first waiting ones, then suggestions of this or another process.
 
-    ``since`` gives the revision that ``suggest`` knows. Fewer trials come back only where ``limit`` or the end of a
-    finite space leaves no more.
+    ``since`` returns the revision of the history that ``suggest`` has. Fewer than ``count`` trials come back only if
+    ``limit`` is reached or a finite space is exhausted.
     """
     tokens = [new_token() for _ in range(count)]
     try:
         while True:
-            turn = storage.begin_ask(study, tokens, asker, since=since(), limit=limit)
-            if turn.missing == 0:
-                return list(turn.claimed)
-            if turn.granted:
-                rows = suggest(turn)
-                inserted = storage.finish_ask(study, turn, rows, tokens, asker)
-                if inserted is not None and len(inserted) == turn.missing:
-                    return [*turn.claimed, *inserted]
-                if inserted is not None and len(rows) < len(turn.serves):  # the space is used up
-                    got = [*turn.claimed, *inserted]
+            reply = storage.begin_ask(study, tokens, asker, since=since(), limit=limit)
+            if reply.missing == 0:
+                return list(reply.claimed)
+            if reply.granted:
+                rows = suggest(reply)
+                inserted = storage.finish_ask(study, reply, rows, tokens, asker)
+                if inserted is not None and len(inserted) == reply.missing:
+                    return [*reply.claimed, *inserted]
+                if inserted is not None and len(rows) < len(reply.suggest_for):  # the space is exhausted
+                    got = [*reply.claimed, *inserted]
                     storage.withdraw(study, _left(tokens, got), asker)
                     return got
             else:
-                _wait(storage, study, tokens, turn, asker)
+                _wait(storage, study, tokens, reply, asker)
     except BaseException:
-        with suppress(SondeError):  # what broke the ask may be the storage itself
-            storage.withdraw(study, tokens, asker)  # do not let the others wait for a failure
+        with suppress(SondeError):  # the storage itself may have failed
+            storage.withdraw(study, tokens, asker)  # others must not wait for this process
         raise
 
 
@@ -74,10 +74,10 @@ def _left(tokens: list[str], got: list[TrialRecord]) -> list[str]:
     return [token for token in tokens if token not in given]
 
 
-def _wait(storage: Storage, study: str, tokens: list[str], turn: AskTurn, asker: Asker) -> None:
-    """Wait until there may be something, or until the suggester is found dead."""
-    if turn.holder is not None and is_dead(turn.process):
-        storage.end_turn(study, turn.holder)
+def _wait(storage: Storage, study: str, tokens: list[str], reply: AskReply, asker: Asker) -> None:
+    """Wait until there may be a trial; replace a dead suggester."""
+    if reply.suggester is not None and is_dead(reply.process):
+        storage.end_suggester_lease(study, reply.suggester)
         return
     with doing("waiting for another process to suggest"), interruptible():
-        storage.wait(study, tokens, asker, _LOOK)
+        storage.wait(study, tokens, asker, _CHECK)

@@ -1,9 +1,10 @@
-"""The best configuration: where values are noisy, by the posterior mean, because the lowest value seen is then chance.
+"""The best configuration. If values are noisy it is the one with the best posterior mean: the lowest value is chance.
 
-A value is g + h + e: the model's function, what it cannot explain, and noise. The model takes h and e for one; where
-the noise was told, or repetitions show it, h is the rest, and the mean of the results of a configuration says
-something about it: the mean of g + h is g + w (y - g), w = var h / (var h + var y). So a model that is far too smooth
-near the best (a few values of a million elsewhere will do) does no harm, and noise that is all there is has w = 0.
+A value is y = g + h + e: g is the function of the model, h the systematic residual that the model cannot represent, e
+the noise. The model's noise variance is var h + var e. Where var e is known, declared by the user or estimated from
+repeated configurations, the rest is var h. Then the mean y of a configuration's results is also evidence on h:
+E[g + h] = g + w (y - g), with w = var h / (var h + var y). So a model that is too smooth near the best (a few values of
+a million far away suffice) does no harm. Where the residual is all noise, w = 0.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from sonde.space import Space
 from sonde.strategies import Strategy
 from sonde.strategies.port import Model
 from sonde.study.configurations import Configurations, configurations_of
-from sonde.study.predicting import Modelled
+from sonde.study.predicting import ModelOf
 from sonde.trials import History, Trial
 
 Array = NDArray[np.float64]
 
 WAYS = ("model", "observed")
-FEW = 3  # with fewer results there is nothing to model
-CONSIDERED = 1024  # configurations at most, those with the lowest means: predicting takes no time
+FEW = 3  # results below which no model is fitted
+CONSIDERED = 1024  # configurations at most, those with the lowest means, so that predicting is fast
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A trial by its number; mean and standard deviation of what is believed of it, where it was chosen by that."""
+    """The number of the best trial; posterior mean and standard deviation, if it was chosen by the model."""
 
     number: int
     mean: float | None = None
@@ -39,14 +40,14 @@ class Choice:
 
 
 class Best:
-    """Finds the best trial of a history that grows; what was found is kept until more results come."""
+    """Finds the best trial of a growing history; the answer is cached until a new result arrives."""
 
     def __init__(self, strategy: Strategy, space: Space) -> None:
-        self._modelled = Modelled(strategy, space)
+        self._fitted = ModelOf(strategy, space)
         self._found: dict[str, tuple[int, Choice]] = {}
 
     def choose(self, history: History, by: str | None = None) -> Choice | None:
-        """Return the best trial; None where no completed trial meets its constraints."""
+        """Return the best trial; None if no completed trial meets its constraints."""
         way = chosen_way(history, by)
         results, found = self._found.get(way, (-1, None))
         if found is None or results != len(history.arrivals):
@@ -64,24 +65,24 @@ class Best:
         means, variances = promising.means, promising.variances
         if len(history.completed) >= FEW:
             with doing(f"fitting a model to {len(history.completed):,} results"):
-                means, variances = self._believed(history, promising)
-        place = int(np.argmin(means))
-        return Choice(int(promising.first[place]), float(history.sign * means[place]), float(np.sqrt(variances[place])))
+                means, variances = self._posterior(history, promising)
+        i = int(np.argmin(means))
+        return Choice(int(promising.first[i]), float(history.sign * means[i]), float(np.sqrt(variances[i])))
 
-    def _believed(self, history: History, tried: Configurations) -> tuple[Array, Array]:
-        """Return means and variances of the function at configurations; those of their results without a model."""
+    def _posterior(self, history: History, tried: Configurations) -> tuple[Array, Array]:
+        """Return posterior means and variances of the objective; those of the results if there is no model."""
         try:
-            model = self._modelled(history)
+            model = self._fitted(history)
         except NoResult:
             return tried.means, tried.variances
-        mean, variance, left_over = _moments(model, history.rows[tried.first])
-        means, variances = with_rest(mean, variance, left_over, tried)
+        mean, variance, unexplained = _moments(model, history.rows[tried.first])
+        means, variances = with_residual(mean, variance, unexplained, tried)
         usable = np.isfinite(means) & np.isfinite(variances)
         return np.where(usable, means, tried.means), np.where(usable, variances, tried.variances)
 
 
 def chosen_way(history: History, by: str | None) -> str:
-    """Return by what the best is chosen: by the model where noise was told or found, unless the user says."""
+    """Return how the best is chosen: as the user says; by default by the model if noise was declared or found."""
     if by is None:
         return "model" if history.noisy or history.noise_found else "observed"
     if by not in WAYS:
@@ -90,27 +91,27 @@ def chosen_way(history: History, by: str | None) -> str:
 
 
 def best_value(trial: Trial) -> float:
-    """Return the value of a best trial: what is believed of it, where it was chosen by that."""
+    """Return the value of a best trial: its posterior mean if it was chosen by the model."""
     value = trial.value if trial.mean is None else trial.mean
     return float("nan") if value is None else value
 
 
-def with_rest(mean: Array, variance: Array, left_over: Array, tried: Configurations) -> tuple[Array, Array]:
-    """Return means and variances of g + h, from those of g and the variance that the model leaves over."""
+def with_residual(mean: Array, variance: Array, unexplained: Array, tried: Configurations) -> tuple[Array, Array]:
+    """Return means and variances of g + h, from those of g and the variance that g leaves unexplained."""
     known = tried.variances > 0
-    rest = np.where(tried.told, left_over, np.maximum(left_over - tried.noise, 0.0))
-    weight = np.where(known, rest / np.maximum(rest + tried.variances, 1e-300), 0.0)
+    residual = np.where(tried.declared, unexplained, np.maximum(unexplained - tried.noise, 0.0))  # var h
+    weight = np.where(known, residual / np.maximum(residual + tried.variances, 1e-300), 0.0)
     return mean + weight * (tried.means - mean), (1 - weight) ** 2 * variance + weight * tried.variances
 
 
 def _moments(model: Model, rows: Array) -> tuple[Array, Array, Array]:
-    """Return means and variances of the model's function, and the variance that it leaves over.
+    """Return means and variances of the model's function, and the variance that it leaves unexplained.
 
-    A model of the user's own may predict values only; what it leaves over is then not known, and is noise.
+    A user's own model may predict values only. Then the unexplained variance is unknown and counts as noise.
     """
     latent = getattr(model, "latent", None)
     if latent is None:
         mean, std = model.predict(rows)
         return mean, std**2, np.zeros_like(std)
-    mean, std, left_over = latent(rows)
-    return mean, std**2, left_over**2
+    mean, std, unexplained = latent(rows)
+    return mean, std**2, unexplained**2

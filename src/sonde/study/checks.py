@@ -1,4 +1,4 @@
-"""Arguments of the public interface, checked in one place each with a message that says what to do."""
+"""Checks of the arguments of the public interface; error messages say what to do."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def direction(value: Any) -> str:
 
 
 def seed(value: Any) -> int:
-    """Return the seed; None draws one."""
+    """Return the seed; None draws a random one."""
     if value is None:
         return secrets.randbits(48)
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not 0 <= int(value) < 2**63:
@@ -54,13 +54,13 @@ def seed(value: Any) -> int:
 
 
 def name(value: Any, *, stored: bool = False) -> str:
-    """Return the study's name; None is always the same one in a database, and a new one in memory."""
+    """Return the study's name; None is ``default`` in a database, and a new name in memory."""
     if value is None:
         return DEFAULT_NAME if stored else f"study-{secrets.token_hex(4)}"
     if not isinstance(value, str) or not value.strip() or "\0" in value or len(value) > 500:
         raise OptionError(f"name must be a non-empty string of at most 500 characters, got {value!r}")
     if not is_encodable(value):
-        raise OptionError(f"name holds half a character (a lone surrogate), which no database keeps, got {value!r}")
+        raise OptionError(f"name has a lone surrogate (half a character), which no database can store, got {value!r}")
     return value
 
 
@@ -73,7 +73,7 @@ def exceptions(value: Any) -> tuple[type[BaseException], ...]:
 
 
 def attributes(value: Any) -> Mapping[str, Any]:
-    """Return the attributes; None is none."""
+    """Return the attributes; None is an empty dict."""
     if value is not None and not isinstance(value, Mapping):
         raise OptionError(f"attributes must be a dict by name, got {value!r}")
     return plain_attributes(value or {})

@@ -1,4 +1,4 @@
-"""Trials as tables: one row a trial, parameters in columns of their own. ``importing`` reads them back."""
+"""Trials as tables: one row for each trial, one column for each parameter. ``importing`` reads them back."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "json")
 _BEFORE = ("number", "state", "value")
 _AFTER = ("noise", "error", "worker", "created", "started", "finished", "duration", "retry_of")
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")  # what a spreadsheet would run, and what looks as if it had been quoted
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")  # a formula of a spreadsheet, or text that looks as if it had been quoted
 _QUOTED = re.compile(r"'+[=+\-@\t\r]")
 
 
 def table(trials: Sequence[Trial], space: Space, *, inactive: Any = None) -> list[dict[str, Any]]:
-    """Return one flat dict a trial, all with the same keys; ``inactive`` stands for parameters without a value."""
+    """Return one flat dict for each trial, all with the same keys; inactive parameters have the value ``inactive``."""
     levels = _keys(trial.constraints for trial in trials)
-    slopes = _keys(trial.gradient for trial in trials)
-    own = _keys(trial.attributes for trial in trials)
-    bends = ("hessian",) if any(trial.hessian for trial in trials) else ()
+    gradients = _keys(trial.gradient for trial in trials)
+    attributes = _keys(trial.attributes for trial in trials)
+    hessian = ("hessian",) if any(trial.hessian for trial in trials) else ()
     return [
         {
             **{name: getattr(trial, name) for name in _BEFORE},
             **{f"params_{name}": trial.params.get(name, inactive) for name in space.names},
-            **{f"gradient_{name}": (trial.gradient or {}).get(name) for name in slopes},
-            **dict.fromkeys(bends, trial.hessian),
+            **{f"gradient_{name}": (trial.gradient or {}).get(name) for name in gradients},
+            **dict.fromkeys(hessian, trial.hessian),
             **{f"constraints_{name}": (trial.constraints or {}).get(name) for name in levels},
-            **{f"attributes_{name}": trial.attributes.get(name) for name in own},
+            **{f"attributes_{name}": trial.attributes.get(name) for name in attributes},
             **{name: getattr(trial, name) for name in _AFTER},
         }
         for trial in trials
@@ -49,7 +49,7 @@ def table(trials: Sequence[Trial], space: Space, *, inactive: Any = None) -> lis
 
 
 def document(trial: Trial) -> dict[str, Any]:
-    """Return a trial as JSON-able data, nothing left out."""
+    """Return a trial as JSON-able data, complete."""
     times = {name: getattr(trial, name) for name in ("created", "started", "finished")}
     return {
         "number": trial.number,
@@ -70,7 +70,7 @@ def document(trial: Trial) -> dict[str, Any]:
 
 
 def dataframe(trials: Sequence[Trial], space: Space) -> pd.DataFrame:
-    """Return the table as a DataFrame; what is inactive is NaN, also where None is a choice."""
+    """Return the table as a DataFrame; an inactive parameter is NaN, also if None is a choice."""
     require("pandas", extra="pandas")
     import pandas as pd
 
@@ -78,13 +78,13 @@ def dataframe(trials: Sequence[Trial], space: Space) -> pd.DataFrame:
     columns = list(rows[0]) if rows else [*_BEFORE, *(f"params_{name}" for name in space.names), *_AFTER]
     frame = pd.DataFrame(rows, columns=columns)
     for name, parameter in space.parameters.items():
-        if None in parameter:  # in a column of text or numbers pandas would make NaN of it
+        if None in parameter:  # pandas would turn it into NaN in a column of text or numbers
             frame[f"params_{name}"] = pd.Series([row[f"params_{name}"] for row in rows], dtype=object)
     return frame
 
 
 def text(trials: Sequence[Trial], space: Space, kind: str, *, raw: bool = False) -> str:
-    """Return all trials as CSV or JSON text; ``raw`` leaves cells that a spreadsheet would run as they are."""
+    """Return all trials as CSV or JSON text; ``raw`` does not quote cells that a spreadsheet would run."""
     if kind == "json":
         return json.dumps([document(trial) for trial in trials], indent=1)
     if kind != "csv":
@@ -96,7 +96,7 @@ def text(trials: Sequence[Trial], space: Space, kind: str, *, raw: bool = False)
     writer = csv.DictWriter(buffer, fieldnames=list(rows[0]) if rows else list(_BEFORE))
     writer.writeheader()
     writer.writerows(rows)
-    return buffer.getvalue().encode("utf-8", "backslashreplace").decode()  # halves of surrogate pairs have no UTF-8
+    return buffer.getvalue().encode("utf-8", "backslashreplace").decode()  # lone surrogates have no UTF-8
 
 
 def write(trials: Sequence[Trial], space: Space, path: str | os.PathLike[str], *, raw: bool = False) -> None:
@@ -109,7 +109,7 @@ def write(trials: Sequence[Trial], space: Space, path: str | os.PathLike[str], *
 
 
 def cell(column: str, value: Any, *, raw: bool = False) -> str:
-    """Return the text of a cell of a CSV file: empty where there is nothing, ``None`` where None was chosen."""
+    """Return the text of a CSV cell: empty for a missing value, ``None`` for the choice None."""
     if column.startswith("params_"):
         written = label(value) if not isinstance(value, str) else value
     elif value is None:
@@ -123,12 +123,12 @@ def cell(column: str, value: Any, *, raw: bool = False) -> str:
 
 
 def unquoted(written: str) -> str:
-    """Return the text that ``cell`` put behind an apostrophe, so that no spreadsheet runs it."""
+    """Return the text of a cell without the apostrophe that ``cell`` put before a formula."""
     return written[1:] if _QUOTED.match(written) else written
 
 
 def plain(value: Any) -> Any:
-    """Return a choice as JSON for a reader: tuples and lists are lists; what JSON cannot hold is its label."""
+    """Return a choice as readable JSON: tuples and lists are lists; an object that JSON cannot hold is its label."""
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, dict):

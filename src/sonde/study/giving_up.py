@@ -1,6 +1,6 @@
-"""When to give up: trials that fail alike, one after the other, before any has completed, are most likely a mistake.
+"""When a run gives up: many trials in a row fail for the same reason, and none has completed.
 
-A mistyped parameter fails in every configuration; two hundred trials of it teach nothing that ten do not.
+That is most likely a mistake in the objective, such as a mistyped name, which fails in every configuration.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from sonde.trials.reason import one_line
 FAILURES = 10  # in a row
 
 
-class FailuresAlike:
-    """Counts how many trials of a run have failed in a row for one reason, numbers in it aside."""
+class RepeatedFailures:
+    """Counts how many trials in a row have failed for the same reason; numbers in the reason do not count."""
 
     def __init__(self, most: int | None) -> None:
         self._most = most
@@ -23,17 +23,17 @@ class FailuresAlike:
         self.reason = ""
 
     def note(self, told: Trial) -> None:
-        """Take notice of a result, in the order in which they come."""
+        """Count a result; call it in the order in which results arrive."""
         self.reason = one_line(told.error or "")
         kind = re.sub(r"[0-9]+", "#", self.reason)
-        alike = told.state is State.FAILED and kind == self._kind
-        self._count = self._count + 1 if alike else int(told.state is State.FAILED)
+        same = told.state is State.FAILED and kind == self._kind
+        self._count = self._count + 1 if same else int(told.state is State.FAILED)
         self._kind = kind
 
     @property
     def too_many(self) -> bool:
-        """Whether it is time to give up, if nothing has completed."""
+        """Whether to give up, if no trial has completed."""
         return self._most is not None and self._count >= self._most
 
     def __str__(self) -> str:
-        return f"{self._count} trials in a row failed alike and none has completed: {self.reason}"
+        return f"{self._count} trials in a row failed for the same reason and none has completed: {self.reason}"

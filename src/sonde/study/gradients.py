@@ -1,6 +1,6 @@
-"""Objectives with a gradient beside them, as SciPy has them: ``jac``.
+"""Objectives with gradients in SciPy's form, ``jac``.
 
-Both kinds become objectives like any other, which return an ``Evaluation`` and travel to workers.
+Both forms become objectives that return an ``Evaluation``, and that can be sent to workers.
 """
 
 from __future__ import annotations
@@ -16,49 +16,49 @@ Objective = Callable[[Trial], Any]
 
 
 def with_jac(objective: Objective, jac: bool | Objective | None) -> Objective:
-    """Return an objective that tells what ``jac`` says of the gradient."""
+    """Return an objective that returns its gradient, too, as ``jac`` says."""
     if not callable(objective):
         raise OptionError(f"the objective must be a function of a trial, got {objective!r}")
     if jac is None or jac is False:
         return objective
     if jac is True:
-        return Pair(objective)
+        return WithGradient(objective)
     if not callable(jac):
         raise OptionError(f"jac must be True (the objective returns value and gradient) or a function, got {jac!r}")
-    return Beside(objective, jac)
+    return SeparateGradient(objective, jac)
 
 
 @dataclass(frozen=True)
-class Pair:
+class WithGradient:
     """An objective that returns (value, gradient)."""
 
     objective: Objective
 
     def __call__(self, trial: Trial) -> Evaluation:
-        """Return both as an evaluation."""
+        """Return value and gradient as an evaluation."""
         returned = self.objective(trial)
         if not isinstance(returned, tuple | list) or len(returned) != 2:
             kind = type(returned).__name__
             got = f"a {kind} of {len(returned)}" if isinstance(returned, tuple | list) else kind
-            hint = "; leave out jac, an Evaluation tells all" if isinstance(returned, Evaluation) else ""
+            hint = "; leave out jac, the Evaluation has the gradient" if isinstance(returned, Evaluation) else ""
             raise EvaluationError(f"with jac=True the objective must return (value, gradient), got {got}{hint}")
         return _joined(*returned)
 
 
 @dataclass(frozen=True)
-class Beside:
-    """An objective with its gradient as a second function."""
+class SeparateGradient:
+    """An objective whose gradient is a second function."""
 
     objective: Objective
     jac: Objective
 
     def __call__(self, trial: Trial) -> Evaluation:
-        """Call both."""
+        """Return the values of both functions as an evaluation."""
         return _joined(self.objective(trial), self.jac(trial))
 
 
 def _joined(value: Any, gradient: Any) -> Evaluation:
-    """Return value and gradient as one; None is a gradient that is missing."""
+    """Return value and gradient as an evaluation; None is an unknown gradient."""
     evaluation = value if isinstance(value, Evaluation) else Evaluation(value)
     if evaluation.gradient is not None:
         raise EvaluationError("the gradient came twice, in the Evaluation and by jac; leave out jac")

@@ -1,7 +1,6 @@
-"""A thread that keeps this process's claims alive: leases of its running trials, and its turn while it suggests.
+"""A thread that renews the leases of this process: those of its running trials, and the suggester's lease.
 
-It runs only while there is something to keep and the study is in use; it dies with the process, and so does every
-claim a little later.
+It runs only while there are leases to renew. It dies with the process, and the leases end soon after.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ _log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Renews every third of the shortest claim."""
+    """Renews leases, at intervals of a third of the shortest one."""
 
     def __init__(self, storage: Storage, study: str, asker: Asker) -> None:
         self._storage, self._study, self._asker = storage, study, asker
-        self._interval = min(asker.turn, asker.lease or asker.turn) / 3
+        self._interval = min(asker.suggester_lease, asker.lease or asker.suggester_lease) / 3
         self._condition = threading.Condition()
         self._tokens: set[str] = set()
         self._suggesting = False
@@ -29,32 +28,32 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
 
     def hold(self, tokens: Iterable[str | None]) -> None:
-        """Keep the leases of the trials with these tokens."""
+        """Begin to renew the leases of the trials with these tokens."""
         if self._asker.lease is not None:
             with self._condition:
                 self._tokens.update(token for token in tokens if token is not None)
                 self._start()
 
     def drop(self, token: str | None) -> None:
-        """Stop keeping a lease."""
+        """Stop renewing a lease."""
         with self._condition:
             self._tokens.discard(token or "")
 
     def stop(self) -> None:
-        """Let go of everything; the thread ends."""
+        """Stop renewing all leases; the thread ends."""
         with self._condition:
             self._stopped = True
             self._tokens.clear()
             self._condition.notify_all()
 
     def __enter__(self) -> None:
-        """Keep the turn."""
+        """Begin to renew the suggester's lease."""
         with self._condition:
             self._suggesting = True
             self._start()
 
     def __exit__(self, *_: object) -> None:
-        """Stop keeping the turn."""
+        """Stop renewing the suggester's lease."""
         with self._condition:
             self._suggesting = False
 
@@ -81,4 +80,4 @@ class Heartbeat:
         if tokens and self._asker.lease is not None:
             self._storage.heartbeat(self._study, tokens, self._asker.lease)
         if suggesting:
-            self._storage.renew_turn(self._study, self._asker)
+            self._storage.renew_suggester_lease(self._study, self._asker)

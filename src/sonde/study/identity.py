@@ -1,6 +1,6 @@
-"""Which trial is meant, and which process asks: a result is stored under the token drawn when it was asked for.
+"""Identifies trials by token or number, and gives forked processes identities of their own.
 
-A number is enough for people at a keyboard. A program has the ``Trial``, which carries its token and its study.
+People may give the number of a trial. Programs pass the ``Trial``, which has its token and its study.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sonde.trials.trial import pack_row
 
 
 def key_of(trial: Trial | int) -> TrialKey:
-    """Return which trial is meant: by its token where we have it, by its number where a person gave that."""
+    """Return the key of a trial: with the token of a ``Trial``, or with a number only."""
     if isinstance(trial, Trial):
         return TrialKey(trial.number, trial.token)
     return TrialKey(number_of(trial))
@@ -33,7 +33,7 @@ def number_of(trial: Trial | int) -> int:
         return trial.number
     if isinstance(trial, bool) or not isinstance(trial, int | np.integer):
         raise OptionError(f"expected a Trial or its number, got {trial!r}")
-    if not 0 <= trial < 2**31:  # what a database can look for
+    if not 0 <= trial < 2**31:  # the range of the database column
         raise UnknownTrial(f"there is no trial number {trial}; trials are numbered from 0")
     return int(trial)
 
@@ -41,7 +41,7 @@ def number_of(trial: Trial | int) -> int:
 def tell(
     storage: Storage, study: str, space: Space, trial: Trial | int, outcome: Outcome, attributes: Mapping[str, Any]
 ) -> TrialRecord:
-    """Record a result; that of a trial whose ask was lost in a crash of the database as a trial of its own."""
+    """Record a result. If a crash of the database lost the ask, store it as a new trial."""
     try:
         return storage.tell(study, key_of(trial), outcome, attributes)
     except UnknownTrial:
@@ -61,15 +61,15 @@ def tell(
     return record
 
 
-class _Asks(Protocol):
+class _AsksForTrials(Protocol):
     def _become_an_asker(self) -> None: ...
 
 
-_askers: weakref.WeakSet[_Asks] = weakref.WeakSet()
+_askers: weakref.WeakSet[_AsksForTrials] = weakref.WeakSet()
 
 
-def renewed_in_children(study: _Asks) -> None:
-    """Let a study be an asker of its own in every forked child: its trials are its own, and its parent's are not."""
+def renewed_in_children(study: _AsksForTrials) -> None:
+    """Give a study a new asker in every forked child, so that it does not renew its parent's leases."""
     _askers.add(study)
 
 

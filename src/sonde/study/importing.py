@@ -1,9 +1,9 @@
-"""Finished trials from elsewhere, in any form that Sonde writes them.
+"""Reads finished trials of other sources for ``add_trials``.
 
 Dicts with ``params`` and ``value``, trials of another study, the documents of a JSON export, the rows of a CSV export
 (``csv.DictReader``) or of a DataFrame: all become one form, ``{"params": ..., "value" or "failed": ..., ...}``. An
-export shows choices that JSON or CSV cannot hold in a plain form (a tuple as a list, a function by its name): they are
-recognised by it.
+export writes choices that JSON or CSV cannot hold in a plain form (a tuple as a list, a function as its name). The
+importer maps the plain form back to the choice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Importer:
         self._known: dict[str, dict[str, list[Any]]] = {}
 
     def read(self, entry: Any) -> dict[str, Any] | None:
-        """Return the entry in the one form; None for a trial without a result."""
+        """Return the entry in the common form; None for a trial without a result."""
         if isinstance(entry, Trial):
             entry = {name: getattr(entry, name) for name in (*_TOLD - {"failed"}, "state", "error")}
         elif isinstance(entry, Mapping) and any(str(key).startswith("params_") for key in entry):
@@ -60,7 +60,7 @@ class Importer:
         return {"params": {name: self._restored(name, value) for name, value in params.items()}}
 
     def _restored(self, name: str, value: Any) -> Any:
-        """Return the choice whose plain form this is; anything else as it came, for the space to judge."""
+        """Return the choice with this plain form; other values unchanged, for the space to check."""
         parameter = self._space.parameters.get(name)
         if not isinstance(parameter, Categorical) or value in parameter:
             return value
@@ -74,14 +74,14 @@ class Importer:
                 known.setdefault(shown, []).append(choice)
         found = self._known[f"{form} {name}"].get(text, [value])
         if len(found) > 1:
-            raise OptionError(f"parameter {name!r}: {value!r} may be any of {found}; give the choice itself")
+            raise OptionError(f"parameter {name!r}: {value!r} may be any of {found}; pass the choice itself")
         return found[0]
 
     # rows of tables
 
     def _nested(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a row of a table in the form of a document."""
-        written = all(isinstance(value, str | None) for value in row.values())  # in a file, not in a DataFrame
+        written = all(isinstance(value, str | None) for value in row.values())  # a row of a file, not of a DataFrame
         given = {name: _read(name, value) if written else value for name, value in row.items() if not _missing(value)}
         entry: dict[str, Any] = {name: given[name] for name in given if name in _TOLD | _SHOWN}
         for group in ("gradient", "constraints", "attributes"):
@@ -98,7 +98,7 @@ class Importer:
 
     def _value(self, name: str, parameter: Parameter, shown: Any, written: bool) -> Any:
         if _missing(shown):
-            if shown in parameter:  # a None in a DataFrame, where what is inactive is NaN
+            if shown in parameter:  # None in a DataFrame, where an inactive parameter is NaN
                 return shown
             empty = (one for one in ("", None) if parameter.when is None and one in parameter)
             return next(empty, _INACTIVE)
@@ -114,7 +114,7 @@ def _missing(value: Any) -> bool:
 
 
 def _read(column: str, cell: str) -> Any:
-    """Return what a cell of a file holds."""
+    """Return the value of a cell of a file."""
     written = export.unquoted(cell)
     if column == "hessian" or column.startswith("attributes_"):
         try:

@@ -1,9 +1,9 @@
-"""Ctrl-C at a safe moment: between transactions, not inside one; and at once while a suggestion is computed.
+"""Ctrl-C at a safe moment: never inside a transaction, but at once while a suggestion is computed.
 
-The loop defers interrupts around what must not be torn apart (asking, telling, giving trials back). Inside, whatever
-takes long and changes nothing that is stored (a strategy's suggestion, waiting for others) lets them through again.
-A second interrupt inside the same deferred stretch is raised there and then: whoever insists is heard. Python drops an
-exception that a handler raises inside a finalizer: such an interrupt is raised again when the suggestion ends.
+The loop defers interrupts while it asks, tells or gives trials back. Inside these blocks, slow work that changes no
+stored data (a strategy's suggestion, waiting for another process) allows interrupts again. A second interrupt in the
+same deferred block is raised at once. Python drops an exception that a handler raises inside a finalizer: such an
+interrupt is raised again when the suggestion ends.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from sonde.errors import Interrupted
 
 @dataclass
 class _MainThread:
-    """Signals reach the main thread only, so there is one of these."""
+    """The state of the main thread, the only one that receives signals."""
 
     deferring: bool = False
     waiting: BaseException | None = None  # arrived while deferring
-    let_through: bool = False  # inside an interruptible stretch
-    raised: BaseException | None = None  # inside it
+    interruptible: bool = False  # inside an ``interruptible`` block
+    raised: BaseException | None = None  # in that block
 
     def raise_waiting(self) -> None:
         error, self.waiting = self.waiting, None
@@ -39,21 +39,21 @@ _main = _MainThread()
 
 
 def interrupt(error: BaseException) -> None:
-    """Raise ``error`` now, or where interrupts are deferred as soon as they are not; for signal handlers."""
+    """Raise ``error`` now, or at the end of the deferred block; for signal handlers."""
     if _main.deferring and _main.waiting is None:
         _main.waiting = error
         return
     _main.waiting = None
-    if _main.let_through:
+    if _main.interruptible:
         _main.raised = error
     raise error
 
 
 @contextmanager
 def deferred_interrupts() -> Iterator[None]:
-    """Raise an interrupt that arrives meanwhile at the end; may be nested.
+    """Defer interrupts to the end of the block; may be nested.
 
-    Handlers of the user's own are left alone, unless they call ``interrupt``.
+    The user's own signal handlers are not changed; they are deferred if they call ``interrupt``.
     """
     if threading.current_thread() is not threading.main_thread() or _main.deferring:
         yield
@@ -68,24 +68,24 @@ def deferred_interrupts() -> Iterator[None]:
         try:
             if ours:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
-        finally:  # a signal that arrives in between must not leave us deferring for ever
+        finally:  # a signal that arrives here must not leave interrupts deferred
             _main.deferring = False
             _main.raise_waiting()
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let interrupts through inside ``deferred_interrupts``: one that waits already is raised at the entrance."""
+    """Allow interrupts inside ``deferred_interrupts``; one that already waits is raised at the start."""
     if threading.current_thread() is not threading.main_thread() or not _main.deferring:
         yield
         return
     try:
-        _main.deferring, _main.let_through, _main.raised = False, True, None
+        _main.deferring, _main.interruptible, _main.raised = False, True, None
         _main.raise_waiting()
         yield
     finally:
-        _main.deferring, _main.let_through = True, False
-    if _main.raised is not None:  # and dropped
+        _main.deferring, _main.interruptible = True, False
+    if _main.raised is not None:  # but Python dropped it
         raise _main.raised
 
 
@@ -94,23 +94,23 @@ def _handle(_number: int, _frame: FrameType | None) -> None:
 
 
 class OneLine:
-    """An exception hook that prints ``Interrupted`` in one line and leaves the rest to the hook before it."""
+    """An exception hook that prints ``Interrupted`` in one line; other exceptions go to the previous hook."""
 
     def __init__(self, before: Any) -> None:
         self._before = before
 
     def __call__(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """Print, and end a script with the status that shells expect of Ctrl-C."""
+        """Print, and end a script with the exit status of Ctrl-C."""
         if not isinstance(error, Interrupted):
             self._before(kind, error, trace)
             return
         sys.stderr.write(f"{error}\n")
         sys.stderr.flush()
         if not (hasattr(sys, "ps1") or sys.flags.interactive):
-            sys.exit(128 + signal.SIGINT)  # Python does so for KeyboardInterrupt itself only, not for its subclasses
+            sys.exit(128 + signal.SIGINT)  # Python does so for KeyboardInterrupt, but not for its subclasses
 
 
 def show_in_one_line() -> None:
-    """From now on an ``Interrupted`` that nobody catches is one line without a traceback."""
+    """Print an uncaught ``Interrupted`` in one line, without a traceback, from now on."""
     if threading.current_thread() is threading.main_thread() and not isinstance(sys.excepthook, OneLine):
         sys.excepthook = OneLine(sys.excepthook)

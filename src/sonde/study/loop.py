@@ -1,8 +1,10 @@
-"""The optimize loop: keep the workers busy, tell what comes back, in the order in which it comes.
+"""The loop of ``Study.optimize``: ask for trials, run them on the workers, tell their results as they arrive.
 
-One loop serves every executor. It stops asking when the budget, the time or the space is used up, when a callback says
-so, or when all that was tried failed alike, and ends when the last running trial has reported. Interrupted, it gives
-running trials back to the queue.
+The loop is the same for all executors. It stops asking when the budget, the time or the space is exhausted, when a
+callback says so, or when all trials fail for the same reason. It ends when the last running trial has reported. If it
+is interrupted, it gives running trials back to the queue.
+
+The loop knows a study only by what it needs of one, ``RunnableStudy``: ``sonde.study.study`` imports this module.
 """
 
 from __future__ import annotations
@@ -10,22 +12,44 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from sonde.activity import doing, watching
 from sonde.errors import AllFailed, Interrupted, OptionError, TrialError
 from sonde.execution import Executor, Inline, Processes, Report, Task
-from sonde.study.giving_up import FailuresAlike
+from sonde.space import Space
+from sonde.study.giving_up import RepeatedFailures
 from sonde.study.interrupts import deferred_interrupts, show_in_one_line
 from sonde.study.pending import Pending
 from sonde.study.progress import Progress, progress_for
 from sonde.study.reports import outcome_of, sendable
-from sonde.trials import Outcome, State, Trial
+from sonde.trials import History, Outcome, State, Trial
 
-if TYPE_CHECKING:
-    from sonde.study.study import Study
+
+class RunnableStudy(Protocol):
+    """What the loop needs of a study; ``Study`` has it."""
+
+    space: Space
+    _stopping: bool  # set by ``Study.stop``
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+
+    @property
+    def history(self) -> History:
+        """All trials as arrays, up to date."""
+
+    def _ask(self, count: int, *, limit: int | None) -> list[Trial]:
+        """Return up to ``count`` new trials; the study may have at most ``limit`` in all."""
+
+    def _tell(self, trial: Trial, outcome: Outcome, attributes: Mapping[str, Any]) -> Trial:
+        """Record the outcome of a trial."""
+
+    def release(self, trials: Sequence[Trial]) -> None:
+        """Give running trials back to the queue."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +63,15 @@ class Limits:
 
 @dataclass
 class Run:
-    """The state of one call of optimize."""
+    """The state of one call of ``optimize``."""
 
-    study: Study
+    study: RunnableStudy
     pending: Pending
     slots: int
     limits: Limits
-    callbacks: Sequence[Callable[[Study, Trial], Any]]
+    callbacks: Sequence[Callable[[Trial], Any]]
     catch: tuple[type[BaseException], ...]
-    failures: FailuresAlike
+    failures: RepeatedFailures
     progress: Progress
     asked: int = 0
     done: int = 0
@@ -55,14 +79,14 @@ class Run:
     finished: bool = False
 
     def execute(self) -> None:
-        """Run to the end."""
+        """Run until all trials are done."""
         self.show()
         while self.fill() or self.pending or self.blocked():
-            for trial, report in self.pending.landed():
+            for trial, report in self.pending.ended():
                 self.record(trial, report)
         if self.hopeless() and self.more_wanted() and not self.study._stopping:
-            remedy = "mend the objective and run it again, or go on regardless with give_up_after=None"
-            raise AllFailed(str(self.failures), f"{remedy}; this error's study has the trials", self.study)
+            remedy = "correct the objective and run it again, or continue anyway with give_up_after=None"
+            raise AllFailed(str(self.failures), f"{remedy}; this error's study has the trials")
 
     def fill(self) -> bool:
         """Ask and submit until every slot is busy; return whether anything was started."""
@@ -74,27 +98,27 @@ class Run:
         with doing("suggesting"), deferred_interrupts():
             trials = self.study._ask(wanted, limit=self.limits.total_trials)
             self.pending.expect(trials)
-        self.finished = len(trials) < wanted  # the space or the common budget is used up
+        self.finished = len(trials) < wanted  # the space or the common budget is exhausted
         self.asked += len(trials)
         for trial in trials:
             self.pending.start(trial)
         return bool(trials)
 
     def ending(self) -> bool:
-        """Whether no new trial shall start."""
+        """Whether no new trial should start."""
         over = self.finished or self.study._stopping or time.monotonic() >= self.limits.deadline
         return over or self.hopeless()
 
     def hopeless(self) -> bool:
-        """Whether so many trials have failed alike that the rest would, too; one that completes gives hope again."""
+        """Whether so many trials have failed for the same reason, and none completed, that the rest would fail, too."""
         return self.failures.too_many and self.counts(State.COMPLETED) == 0
 
     def blocked(self) -> bool:
-        """Whether more trials are wanted, and every worker is busy with one that was given up."""
+        """Whether more trials are wanted, but all workers hang in trials that timed out."""
         return self.pending.stuck >= self.slots and not self.ending() and self.more_wanted()
 
     def more_wanted(self) -> bool:
-        """Whether the budget is not used up."""
+        """Whether the budget is not exhausted."""
         if self.finished:
             return False
         if self.limits.n_trials is not None:
@@ -103,7 +127,7 @@ class Run:
         return self.limits.total_trials is None or spent < self.limits.total_trials
 
     def record(self, trial: Trial, report: Report) -> None:
-        """Tell one result, call the callbacks, and raise what is not to be caught."""
+        """Tell one result, call the callbacks, and raise exceptions that ``catch`` does not name."""
         outcome = outcome_of(report, self.study.space)
         with deferred_interrupts():
             told = self.tell(trial, outcome, report)
@@ -116,20 +140,20 @@ class Run:
         if report.exception is not None and not isinstance(report.exception, self.catch):
             raise report.exception
         for callback in self.callbacks:
-            callback(self.study, told)
+            callback(told)
 
     def tell(self, trial: Trial, outcome: Outcome, report: Report) -> Trial | None:
-        """Tell one result; None if somebody else told or cancelled the trial."""
+        """Tell one result; return None if another process told or cancelled the trial."""
         told = None
         try:
             told = self.study._tell(trial, outcome, sendable(report.attributes, trial))
         except TrialError as error:
             warnings.warn(f"the result of trial {trial.number} was not recorded: {error}", stacklevel=2)
-        self.pending.forget(trial)  # not before: what a broken database did not take is tried again at the end
+        self.pending.forget(trial)  # last: if the database fails, the result is told again at the end
         return told
 
     def show(self) -> None:
-        """Show how far it is; on a common budget, how far the study is."""
+        """Show the progress of this run; with ``total_trials``, that of the study."""
         with deferred_interrupts():
             history = self.study.history
             number = history.best()
@@ -140,14 +164,14 @@ class Run:
         self.progress.show(done, failed, best)
 
     def counts(self, *states: State) -> int:
-        """How many trials of the study are in these states."""
+        """Return how many trials of the study are in these states."""
         with deferred_interrupts():
             return self.study.history.count(*states)
 
     def abandon(self) -> None:
-        """Keep what has landed and let go of what is running: others, or a later run, will take it up."""
+        """Tell the results that are there, and give running trials back for other processes or a later run."""
         running = []
-        for trial, report in self.pending.leave():
+        for trial, report in self.pending.cancel():
             if report is None:
                 running.append(trial)
             else:
@@ -157,7 +181,7 @@ class Run:
             self.study.release(running)
 
     def interrupted(self) -> Interrupted:
-        """Return what to raise after Ctrl-C, with how to continue."""
+        """Return the exception for Ctrl-C, which says how to continue."""
         show_in_one_line()
         if self.limits.total_trials is not None:
             done, total = self.counts(State.COMPLETED, State.FAILED), f" of {self.limits.total_trials}"
@@ -166,12 +190,12 @@ class Run:
             done, total = self.done, f" of {self.limits.n_trials}"
             remedy = f"study.optimize(..., n_trials={self.limits.n_trials - self.done}) runs the rest"
         else:
-            done, total, remedy = self.done, "", "study.optimize goes on from there"
-        return Interrupted(f"stopped after {done}{total} trials", remedy, self.study)
+            done, total, remedy = self.done, "", "study.optimize continues from there"
+        return Interrupted(f"stopped after {done}{total} trials", remedy)
 
 
 def run_loop(
-    study: Study,
+    study: RunnableStudy,
     objective: Callable[[Trial], Any],
     *,
     n_trials: int | None,
@@ -180,12 +204,12 @@ def run_loop(
     trial_timeout: float | None,
     workers: int | None,
     executor: Executor | None,
-    callbacks: Sequence[Callable[[Study, Trial], Any]],
+    callbacks: Sequence[Callable[[Trial], Any]],
     catch: tuple[type[BaseException], ...],
     give_up_after: int | None,
     progress: bool,
 ) -> None:
-    """Run ``Study.optimize``; its arguments are checked there."""
+    """Run ``Study.optimize``, which checks the arguments; ``callbacks`` take the trial that was told."""
     if n_trials is None and total_trials is None and timeout is None and not study.space.finite:
         raise OptionError("optimize needs n_trials, total_trials or timeout to know when to stop")
     task = Task(objective)
@@ -198,12 +222,12 @@ def run_loop(
     study._stopping = False
     pending = Pending(task, own or executor, trial_timeout)  # type: ignore[arg-type]
     with progress_for(study.name, total, wanted=progress) as shown, watching(shown.stage):
-        run = Run(study, pending, slots, limits, callbacks, catch, FailuresAlike(give_up_after), shown)
+        run = Run(study, pending, slots, limits, callbacks, catch, RepeatedFailures(give_up_after), shown)
         _to_the_end(run, own)
 
 
 def _to_the_end(run: Run, own: Inline | Processes | None) -> None:
-    """Run, and whatever happens leave a study that can be continued, and no process of ours."""
+    """Run; afterwards, even after an error, no worker process is left and the study can be continued."""
     try:
         try:
             run.execute()
@@ -219,16 +243,16 @@ def _to_the_end(run: Run, own: Inline | Processes | None) -> None:
 
 
 def _own_executor(workers: int, *, killable: bool) -> Inline | Processes:
-    """Return this process where one worker will do; a hanging objective could not be killed there."""
+    """Return an executor in this process for one worker, unless it must be possible to kill the objective."""
     return Inline() if workers == 1 and not killable else Processes(workers)
 
 
 def _slots(executor: Executor, workers: int | None) -> int:
-    """How many calls to have pending: what the user says, or as many as the executor says it has workers."""
+    """Return how many calls to have pending: as the user says, or as many as the executor has workers."""
     own = getattr(executor, "_max_workers", None)
     if workers is not None and isinstance(own, int) and workers > own:
         raise OptionError(
             f"workers={workers} calls at once, but the executor has {own}: the others would only wait in its queue, "
-            "chosen before the results that they could learn from; leave out workers="
+            "suggested before results that they could use; leave out workers="
         )
     return workers or own or os.cpu_count() or 1

@@ -1,7 +1,8 @@
 """The pending evaluations of one run: submitted to the executor, not yet told.
 
-Here the loop waits for results. A trial that takes longer than its time limit is stopped: the worker of our own that
-runs it is killed and replaced. A worker of the user's executor cannot be killed; it counts as lost until its call ends.
+The loop waits here for results. A trial that takes longer than ``trial_timeout`` is stopped. Sonde's own worker
+processes are killed and replaced. A worker of the user's executor cannot be killed: it counts as stuck until its call
+ends.
 """
 
 from __future__ import annotations
@@ -18,24 +19,24 @@ from sonde.study.reports import report_if_done, report_of
 from sonde.trials import Trial
 
 _POLL = 0.02  # seconds, for futures that cannot call back
-_HEED = 0.5  # seconds after which a signal or a time limit is noticed at the latest
+_CHECK = 0.5  # seconds after which a signal or a timeout is noticed at the latest
 
 
 class NotStarted:
-    """Stands for the future of a trial that was asked for and not submitted yet."""
+    """The future of a trial that was asked for and is not submitted yet."""
 
     def done(self) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def result(self) -> Report:
-        """There is none."""
+        """Raise, because there is no result."""
         raise RuntimeError("this trial was not started")
 
 
 @dataclass
 class Call:
-    """One trial with its future, and when it was submitted."""
+    """A trial, its future, and when it was submitted."""
 
     trial: Trial
     future: Future = field(default_factory=NotStarted)
@@ -43,7 +44,7 @@ class Call:
 
 
 class Pending:
-    """What is pending, by token: after a crash of the database two trials may have the same number."""
+    """The pending calls by token: after a crash of the database two trials may have the same number."""
 
     def __init__(self, task: Task, executor: Executor, trial_timeout: float | None) -> None:
         self._task, self._executor = task, executor
@@ -58,34 +59,34 @@ class Pending:
 
     @property
     def occupied(self) -> int:
-        """How many workers are busy, with what is pending or with what was given up and cannot be stopped."""
+        """How many workers are busy with pending trials, or stuck."""
         return len(self._calls) + self.stuck
 
     @property
     def stuck(self) -> int:
-        """How many workers are busy with trials that were given up."""
+        """How many workers are busy with trials that timed out and cannot be stopped."""
         self._stuck = [future for future in self._stuck if not future.done()]
         return len(self._stuck)
 
     def expect(self, trials: Iterable[Trial]) -> None:
-        """Remember trials that are ours, before the first of them is submitted."""
+        """Note trials before the first of them is submitted."""
         self._calls.update((_id(trial), Call(trial)) for trial in trials)
 
     def start(self, trial: Trial) -> None:
         """Submit one trial."""
         submitted = time.monotonic()
-        with doing(f"running trial {trial.number}"):  # until it is done, where it is run in this process
+        with doing(f"running trial {trial.number}"):  # an executor in this process returns when it is done
             future = self._executor.submit(self._task, trial)
         self._calls[_id(trial)] = Call(trial, future, submitted)
         if hasattr(future, "add_done_callback"):
             future.add_done_callback(lambda _: self._woken.set())
 
     def forget(self, trial: Trial) -> None:
-        """Forget a trial that was told."""
+        """Remove a trial that was told."""
         del self._calls[_id(trial)]
 
-    def landed(self) -> Iterator[tuple[Trial, Report]]:
-        """Wait until something has ended, by itself or by its time limit, and yield it."""
+    def ended(self) -> Iterator[tuple[Trial, Report]]:
+        """Wait until some trials have ended or timed out, and yield them with their reports."""
         with doing(self._awaited()):
             ready = self._wait()
         for call in ready:
@@ -98,17 +99,17 @@ class Pending:
         return "waiting for 1 result" if count == 1 else f"waiting for {count} results"
 
     def _wait(self) -> list[Call]:
-        """Wait until some calls have ended, or until one that hangs has left a worker free."""
+        """Wait until some calls have ended, or until a stuck worker is free again."""
         while not (ready := [call for call in self._calls.values() if call.future.done() or self._overdue(call)]):
             if not self._calls and self._room():
                 return []
-            # Never without end: a signal that the system handed to another thread does not wake the main one.
+            # With a timeout: a signal that another thread receives does not wake the main thread.
             self._woken.wait(self._pause())
             self._woken.clear()
         return ready
 
-    def leave(self) -> Iterator[tuple[Trial, Report | None]]:
-        """Cancel what can be cancelled; yield every trial with its report, None where there is none."""
+    def cancel(self) -> Iterator[tuple[Trial, Report | None]]:
+        """Cancel calls where possible; yield every trial with its report, or None."""
         for call in list(self._calls.values()):
             if hasattr(call.future, "cancel"):
                 call.future.cancel()
@@ -119,12 +120,12 @@ class Pending:
         if not all(hasattr(future, "add_done_callback") for future in futures):
             return _POLL
         if self._timeout is None:
-            return _HEED
+            return _CHECK
         left = [self._started(call) + self._timeout - time.monotonic() for call in self._calls.values()]
-        return min([_HEED, *(max(seconds, 0.001) for seconds in left)])
+        return min([_CHECK, *(max(seconds, 0.001) for seconds in left)])
 
     def _started(self, call: Call) -> float:
-        """When the clock began; our own processes first have to start and to load the objective."""
+        """Return when the trial's time began; own worker processes must first start and load the objective."""
         return self._executor.ready(call.future) if isinstance(self._executor, Processes) else call.submitted
 
     def _overdue(self, call: Call) -> bool:
@@ -137,11 +138,11 @@ class Pending:
         elif not (hasattr(call.future, "cancel") and call.future.cancel()):
             self._stuck.append(call.future)
             self._stuck_since = time.monotonic()
-            reason = f"took longer than trial_timeout={self._timeout:g} s and was given up; its worker goes on with it"
+            reason = f"took longer than trial_timeout={self._timeout:g} s and was given up; its worker continues it"
         return Report(error=reason)
 
     def _room(self) -> bool:
-        """Whether a worker has become free; raise if all of them have hung for too long."""
+        """Whether a worker has become free; raise if all have been stuck for too long."""
         before = len(self._stuck)
         if self._timeout is None or self.stuck < before:
             return True

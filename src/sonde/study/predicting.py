@@ -1,4 +1,4 @@
-"""What the study believes about configurations, and how far it can be trusted."""
+"""Predictions of the surrogate model, and its leave-one-out diagnosis."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from sonde.trials import History
 
 Array = NDArray[np.float64]
 
-EXACT = 1000  # results at most of which an exact process stands in for a strategy without a model
+EXACT = 1000  # results up to which a strategy without a model gets an exact Gaussian process
 
 
 class Prediction(NamedTuple):
-    """Mean and standard deviation of the value: numbers for one configuration, arrays for a list."""
+    """Predictive mean and standard deviation of the value: numbers for one configuration, arrays for a list."""
 
     mean: Any
     std: Any
@@ -30,22 +30,22 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Each completed trial's value beside what the model predicts for it from all the others."""
+    """The values of completed trials and their leave-one-out predictions."""
 
     numbers: NDArray[np.int64]
     values: Array
     means: Array
     stds: Array
-    scores: Array  # (value - mean) / std on the model's own scale: standard normal where the model is right
+    scores: Array  # (value - mean) / std on the model's own scale: standard normal if the model is right
 
     @property
     def coverage(self) -> float:
-        """Share of values within the predicted 95% band; 0.95 where the model is right."""
+        """Share of values within the predicted 95% interval; 0.95 if the model is right."""
         return float(np.mean(np.abs(self.scores) <= 1.96))
 
     @property
     def correlation(self) -> float:
-        """Rank correlation between values and predictions: 1 where the order is predicted right."""
+        """Spearman's rank correlation between values and predictions; 1 if the order is right."""
         ranks = np.argsort(np.argsort([self.values, self.means], kind="stable"), kind="stable")
         return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
@@ -53,15 +53,15 @@ class Diagnosis:
         worst = int(np.argmax(np.abs(self.scores)))
         return (
             f"leave-one-out over {len(self.values)} results: rank correlation {self.correlation:.2f}, "
-            f"{100 * self.coverage:.0f}% within the predicted 95% band; "
-            f"farthest off is trial {self.numbers[worst]}, by {abs(self.scores[worst]):.1f} deviations"
+            f"{100 * self.coverage:.0f}% within the predicted 95% interval; "
+            f"largest error: trial {self.numbers[worst]}, {abs(self.scores[worst]):.1f} standard deviations"
         )
 
 
 def predict(
     strategy: Strategy, space: Space, history: History, params: Mapping[str, Any] | Sequence[Mapping[str, Any]]
 ) -> Prediction:
-    """Return what is believed about one configuration or several."""
+    """Return the predictions for one configuration or several."""
     single = isinstance(params, Mapping)
     several = [params] if isinstance(params, Mapping) else list(params) if isinstance(params, Sequence) else [None]
     if not all(isinstance(each, Mapping) for each in several):
@@ -82,27 +82,31 @@ def diagnose(strategy: Strategy, space: Space, history: History) -> Diagnosis:
 
 
 def _model(strategy: Strategy, space: Space, history: History) -> Model:
-    return Modelled(strategy, space)(history)
+    return ModelOf(strategy, space)(history)
 
 
-class Modelled:
-    """A strategy's model of a history; where it has none, a Gaussian process, or radial units on many results."""
+class ModelOf:
+    """Fits the surrogate model of a strategy to a history.
+
+    For a strategy without a model it is a Gaussian process; for more than ``EXACT`` results, Bayesian linear
+    regression on radial basis functions.
+    """
 
     def __init__(self, strategy: Strategy, space: Space) -> None:
         self._strategy, self._space = strategy, space
-        self._others: dict[str, Strategy] = {}  # kept, because a strategy may have caches
+        self._substitutes: dict[str, Strategy] = {}  # kept, because a strategy may have caches
 
     def __call__(self, history: History) -> Model:
-        """Return the model after a history."""
+        """Return the model of a history; raise ``NoResult`` if there is none."""
         if not len(history.completed):
             raise NoResult("nothing can be predicted before a trial has completed; tell a result first")
-        model = self._strategy.model(self._space, history) or self._other(history).model(self._space, history)
-        if model is None:  # a strategy of the user's own may answer so for reasons of its own
+        model = self._strategy.model(self._space, history) or self._substitute(history).model(self._space, history)
+        if model is None:  # a user's own strategy may decline
             raise NoResult(f"strategy {self._strategy.name!r} has no model of these results")
         return model
 
-    def _other(self, history: History) -> Strategy:
+    def _substitute(self, history: History) -> Strategy:
         name, options = ("gp", {}) if len(history.completed) <= EXACT else ("dngo", {"basis": "radial"})
-        if name not in self._others:
-            self._others[name] = make_strategy(name, **options)
-        return self._others[name]
+        if name not in self._substitutes:
+            self._substitutes[name] = make_strategy(name, **options)
+        return self._substitutes[name]

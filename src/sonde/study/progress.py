@@ -1,6 +1,6 @@
-"""What a person sees while a study runs: a bar in a terminal or notebook, a line now and then elsewhere.
+"""The progress of a run: a bar in a terminal or notebook, otherwise a line from time to time.
 
-Both say how far the run is and what is being done right now, with its seconds, so that nothing takes long in silence.
+Both show how many trials are done, the current activity, and how many seconds it has taken so far.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any, Protocol
 from sonde.study.saying import Stage, counted, kind, number, short
 
 _LINE_EVERY = 10.0  # seconds, where there is no terminal
-_SILENCE = 2.0  # seconds that something new may take before a line says what it is
-_LOOK = 0.25  # seconds between two looks whether a line is due
+_SILENCE = 2.0  # seconds that a new activity may take before a line reports it
+_CHECK = 0.25  # seconds between two checks whether a line is due
 
 
 class Progress(Protocol):
-    """Shows how far a run is."""
+    """Shows the progress of a run."""
 
     def __enter__(self) -> Progress:
-        """Begin to show."""
+        """Start."""
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         """Leave the last state visible."""
@@ -33,7 +33,7 @@ class Progress(Protocol):
         """Show the counts of this run and the best value so far."""
 
     def stage(self, what: str) -> None:
-        """Show what is being done from now on; "" when that is over."""
+        """Show the activity that begins; "" when it ends."""
 
 
 class Silent:
@@ -53,7 +53,7 @@ class Silent:
 
 
 class Bar:
-    """A Rich progress bar; Rich draws it again by itself, so that its seconds go on."""
+    """A Rich progress bar; Rich redraws it regularly, so that its seconds advance."""
 
     def __init__(self, title: str, total: int | None, console: Any) -> None:
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
@@ -77,7 +77,7 @@ class Bar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.stage = None
-        self._bar.refresh()  # in a notebook stop() does not, and the bar would stay where it was drawn last
+        self._bar.refresh()  # in a notebook stop() does not redraw, and the bar would not show the end
         self._bar.stop()
 
     def show(self, done: int, failed: int, best: float | None) -> None:
@@ -90,27 +90,27 @@ class Bar:
         )  # fmt: skip
 
     def stage(self, what: str) -> None:
-        """Redraw with what is being done."""
+        """Redraw with the new activity."""
         self._stage.begin(what)
 
 
 @dataclass
 class Lines:
-    """Lines on standard error: every few seconds, when something new takes long, and at the end."""
+    """Lines on standard error: every few seconds, when a new activity takes long, and at the end."""
 
     title: str
     total: int | None
     _stage: Stage = field(default_factory=Stage)
     _started: float = field(default_factory=time.monotonic)
     _printed: float = field(default_factory=time.monotonic)
-    _told: set[str] = field(default_factory=set)
+    _reported: set[str] = field(default_factory=set)
     _state: tuple[int, int, float | None] | None = None
     _first: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _over: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Lines:
-        self._watch = threading.Thread(target=self._look_on, name="sonde-progress", daemon=True)
+        self._watch = threading.Thread(target=self._print_when_due, name="sonde-progress", daemon=True)
         self._watch.start()
         return self
 
@@ -121,21 +121,21 @@ class Lines:
         self._print()
 
     def show(self, done: int, failed: int, best: float | None) -> None:
-        """Keep it for the next line."""
+        """Note it for the next line."""
         if self._state is None:
             self._first = done
         self._state = done, failed, best
 
     def stage(self, what: str) -> None:
-        """Keep it for the next line."""
+        """Note it for the next line."""
         self._stage.begin(what)
 
-    def _look_on(self) -> None:
-        while not self._over.wait(_LOOK):
+    def _print_when_due(self) -> None:
+        while not self._over.wait(_CHECK):
             what, seconds = self._stage.now()
-            news = seconds >= _SILENCE and kind(what) not in self._told
+            news = seconds >= _SILENCE and kind(what) not in self._reported
             if news or time.monotonic() - self._printed >= _LINE_EVERY:
-                self._told.add(kind(what))
+                self._reported.add(kind(what))
                 self._print()
 
     def _print(self) -> None:
@@ -153,12 +153,12 @@ class Lines:
 
 
 def progress_for(title: str, total: int | None, *, wanted: bool) -> Progress:
-    """Return what fits where we are."""
+    """Return the progress display for this terminal, notebook or log."""
     if not wanted:
         return Silent()
     from rich.console import Console
 
     console = Console(stderr=True)
-    # In a notebook Rich draws by ipywidgets; without them it would show a warning and no bar.
+    # In a notebook Rich needs ipywidgets; without them it would show a warning and no bar.
     drawn = find_spec("ipywidgets") is not None if console.is_jupyter else console.is_terminal
     return Bar(title, total, console) if drawn else Lines(title, total)

@@ -1,4 +1,4 @@
-"""From what a worker sent back to what is stored of it."""
+"""Converts the reports of workers to outcomes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from sonde.errors import EndOfRun, EvaluationError
 from sonde.execution import Future, Report
 from sonde.space import Space
-from sonde.trials import Outcome, Trial, failure, judge
+from sonde.trials import Outcome, Trial, failure, to_outcome
 from sonde.trials.attributes import plain_attribute
 from sonde.trials.outcome import describe
 
 
 def report_of(future: Future) -> Report:
-    """Return a finished future's report; an error of the executor itself means that the worker is gone."""
+    """Return a finished future's report; an error of the executor itself means that the worker died."""
     try:
         report = future.result()
     except (KeyboardInterrupt, EndOfRun):
@@ -27,7 +27,7 @@ def report_of(future: Future) -> Report:
 
 
 def report_if_done(future: Future) -> Report | None:
-    """Return the report if there is one: not where the worker went down with the interrupt."""
+    """Return the report if there is one; None if the interrupt ended the worker, too."""
     try:
         report = future.result() if future.done() else None
     except BaseException:
@@ -36,17 +36,17 @@ def report_if_done(future: Future) -> Report | None:
 
 
 def outcome_of(report: Report, space: Space) -> Outcome:
-    """Return what to store of a report."""
+    """Return the outcome of a report."""
     if report.error is not None:
         return failure(report.error)
     try:
-        return judge(report.result, space)
+        return to_outcome(report.result, space)
     except EvaluationError as error:
         return failure(error)
 
 
 def sendable(attributes: Any, trial: Trial) -> dict[str, Any]:
-    """Return attributes as JSON has them, arrays as lists; leave out others rather than lose a result of hours."""
+    """Return attributes as plain JSON data; drop others with a warning, so that the result is not lost."""
     kept = {}
     for name, value in attributes.items():
         try:

@@ -1,4 +1,4 @@
-"""The same name in the same storage is the same study: found, checked against what is wanted, or created."""
+"""Finds or creates a study by name, and checks that an existing one has the same settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sonde.storage import Storage, StudyHeader
 
 
 def create_or_find(storage: Storage, wanted: StudyHeader, *, seed_given: bool) -> StudyHeader:
-    """Resume the study of that name, or create it; another process may do so at the same moment."""
+    """Return the study of that name, or create it; another process may create it at the same time."""
     try:
         return _matching(storage.find_study(wanted.name), wanted, seed_given)
     except StudyNotFound:

@@ -1,4 +1,4 @@
-"""Words of the progress: counts, numbers, names that do no harm to a terminal, and what is being done for how long."""
+"""Texts of the progress display: counts, numbers, escaped names, and the current activity with its time."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _LONGEST = 40  # characters of a study's name
 
 
 class Stage:
-    """What is being done, and since when; Rich draws it as it is at that moment."""
+    """The current activity and when it began; Rich draws its state at that moment."""
 
     def __init__(self) -> None:
         self._now = "", time.monotonic()
 
     def begin(self, what: str) -> None:
-        """Change what is being done; the same again goes on."""
+        """Begin an activity; beginning the current one again changes nothing."""
         if what != self._now[0]:
             self._now = short(what, 80), time.monotonic()
 
     def now(self) -> tuple[str, float]:
-        """Return what is being done, and for how many seconds."""
+        """Return the activity, and its seconds so far."""
         what, since = self._now
         return what, time.monotonic() - since if what else 0.0
 
@@ -41,7 +41,7 @@ class Stage:
 
 
 def counted(done: int, total: int | None, first: int) -> str:
-    """Return how many trials there are; ``first`` is how many there were when the run began."""
+    """Return the number of trials as text; ``first`` is the number when the run began."""
     if total is None:
         return f"{done} trials"
     if first >= total:
@@ -50,16 +50,16 @@ def counted(done: int, total: int | None, first: int) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a value for the eye."""
+    """Return a value with six digits."""
     return "-" if value is None else f"{value:.6g}"
 
 
 def kind(what: str) -> str:
-    """Return what is being done without its numbers."""
+    """Return an activity without its numbers."""
     return re.sub(r"[0-9,]+", "#", what)
 
 
 def short(text: str, longest: int = _LONGEST) -> str:
-    """Return a text in which nothing moves a cursor or changes a colour, and not too long."""
+    """Return a text with control characters escaped, shortened to ``longest`` characters."""
     shown = printable(text)
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"

@@ -1,4 +1,4 @@
-"""What strategies have learned, kept in the storage for other processes. A cache: losing it costs time only."""
+"""Fitted models of strategies, cached in the storage for other processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _log = logging.getLogger(__name__)
 
 
 class StoredStates:
-    """The ``StateCache`` of a study."""
+    """The ``StateCache`` of a study: errors of the storage are logged, not raised."""
 
     def __init__(self, storage: Storage, study: str) -> None:
         self._storage, self._study = storage, study
@@ -21,7 +21,7 @@ class StoredStates:
         try:
             return self._storage.load_state(self._study, name)
         except SondeError as error:
-            _log.warning("could not read what was learned before: %s", error)
+            _log.warning("could not read a cached model: %s", error)
             return None
 
     def put(self, name: str, state: bytes) -> None:
@@ -29,4 +29,4 @@ class StoredStates:
         try:
             self._storage.save_state(self._study, name, state)
         except SondeError as error:
-            _log.warning("could not keep what was learned: %s", error)
+            _log.warning("could not store a cached model: %s", error)

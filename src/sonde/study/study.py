@@ -1,4 +1,4 @@
-"""The study: ask, tell, best."""
+"""The study: ask, tell, optimize, and reading the results."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, overload
 
-from sonde.errors import NoResult, OptionError, SpaceExhausted
+from sonde.errors import AllFailed, Interrupted, NoResult, OptionError, SpaceExhausted
 from sonde.execution import Executor
 from sonde.sampling import Key
 from sonde.space import Space
-from sonde.storage import Asker, AskTurn, Storage, StudyHeader, open_storage
+from sonde.storage import Asker, AskReply, Storage, StudyHeader, open_storage
 from sonde.strategies import Strategy, record, resolve_strategy
 from sonde.study import asking, checks, export, identity, predicting, telling
 from sonde.study.best import Best, best_value
@@ -37,12 +37,12 @@ DEFAULT_LEASE = 60.0
 
 
 class Study:
-    """A search over a space: asks a strategy for trials and keeps what is told.
+    """A search over a space: asks a strategy for trials and stores their results.
 
     Parameters
     ----------
     space
-        What to search.
+        The space to search.
     direction
         ``"minimize"`` or ``"maximize"``.
     storage
@@ -50,12 +50,12 @@ class Study:
     name
         The same name in the same storage resumes the study. ``"default"`` in a database, if left out.
     seed
-        Same seed, same tells in the same order: same suggestions.
+        The same seed and the same results in the same order give the same suggestions.
     strategy
         ``"auto"``, ``"gp"``, ``"dngo"``, ``"fobo"``, ``"igo"``, ``"sobol"``, ``"random"``, or a strategy object. Its
-        options are kept with the study, but for those that are functions or other objects.
+        options are stored with the study, except functions and other objects.
     lease
-        Seconds after which a trial of a process that vanished is offered again; a living process renews it.
+        Seconds after which the trials of a dead process are queued again; a living process renews its leases.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Study:
         self.storage = storage
         self._header = header
         lease = checks.seconds(lease, "lease")
-        # A study in memory dies with its process: there is nobody to take over its trials.
+        # A study in memory dies with its process: no other process could take over its trials.
         self._lease = None if storage.url is None else lease
         self._history = History(space, 1.0 if header.direction == "minimize" else -1.0)
         self._history.cache = StoredStates(storage, header.key)
@@ -115,7 +115,7 @@ class Study:
         identity.renewed_in_children(self)
 
     def _become_an_asker(self) -> None:
-        """Take a name of our own, with nothing in hand: when opened, and again in a forked child."""
+        """Take a new asker, which has no trials: when the study is opened, and again in a forked child."""
         self._lock = threading.RLock()
         self._asker = asking.new_asker(self._lease)
         self._heartbeat = Heartbeat(self.storage, self._header.key, self._asker)
@@ -132,7 +132,7 @@ class Study:
         self._attach(state["storage"], state["header"], state["space"], state["lease"])
 
     def close(self) -> None:
-        """Let go of the database; trials still running are offered again when their lease ends."""
+        """Close the database; running trials are queued again when their leases end."""
         self._heartbeat.stop()
         self.storage.close()
 
@@ -173,7 +173,7 @@ class Study:
     def ask(self, count: int | None = None, *, lease: float | None = -1.0) -> Trial | list[Trial]:
         """Return the next trial to run, or a list of ``count`` chosen jointly.
 
-        ``lease=None`` lets them run forever, for results that another process will tell.
+        ``lease=None``: their leases never end, for results that another process will tell.
         """
         wanted = 1 if count is None else checks.count(count, "count")
         asker = None if lease == -1.0 else replace(self._asker, lease=checks.seconds(lease, "lease"))
@@ -183,7 +183,7 @@ class Study:
         return trials[0] if count is None else trials
 
     def _ask(self, count: int, asker: Asker | None = None, limit: int | None = None) -> list[Trial]:
-        """Ask as this study, whose trials the heartbeat keeps, or as another asker, whose trials it does not."""
+        """Ask as this study, whose heartbeat renews the leases, or as another asker, whose leases it does not renew."""
         with self._lock:
             records = asking.ask(
                 self.storage, self._header.key, count, asker or self._asker, self._suggest,
@@ -193,16 +193,16 @@ class Study:
                 self._heartbeat.hold(record.token for record in records)
             return [self._shown(record) for record in records]
 
-    def _suggest(self, turn: AskTurn) -> list[bytes]:
-        if turn.changes is not None:
-            self._history.update(turn.changes)
+    def _suggest(self, reply: AskReply) -> list[bytes]:
+        if reply.changes is not None:
+            self._history.update(reply.changes)
         with self._heartbeat, interruptible():
-            key = Key(self.seed, turn.next_number)
-            rows = self._strategy.suggest(self.space, self._history, len(turn.serves), key)
+            key = Key(self.seed, reply.next_number)
+            rows = self._strategy.suggest(self.space, self._history, len(reply.suggest_for), key)
         return [pack_row(row) for row in rows]
 
     def enqueue(self, params: Mapping[str, Any], *, attributes: Mapping[str, Any] | None = None) -> int:
-        """Queue a configuration to be tried next, before any suggestion; return its trial's number."""
+        """Queue a configuration to run before any suggestion; return its trial's number."""
         row = pack_row(self.space.row(params))
         return self.storage.enqueue(self._header.key, [row], checks.attributes(attributes))[0]
 
@@ -228,9 +228,8 @@ class Study:
     ) -> Trial:
         """Record the result of a trial; it is on disk when this returns.
 
-        Give a value (and what else is known, as in ``sonde.Evaluation``), or ``failed="why"``. NaN and inf count as
-        failed.
-        The same result may be told again; another one raises ``ConflictingResult``.
+        Give a value, with gradient, noise and so on as in ``sonde.Evaluation``, or ``failed="why"``. NaN and inf count
+        as failed. Telling the same result again changes nothing; another result raises ``ConflictingResult``.
         """
         extras = {"gradient": gradient, "hessian": hessian, "noise": noise, "constraints": constraints}
         outcome = telling.outcome(
@@ -245,16 +244,16 @@ class Study:
         return self._shown(record)
 
     def add_trials(self, trials: Iterable[Mapping[str, Any]]) -> list[int]:
-        """Add results from elsewhere, any number at once, all or none; return their numbers.
+        """Add finished trials of other sources, all or none; return their numbers.
 
         Each is ``{"params": {...}, "value": 0.4}`` with, where known, ``gradient``, ``hessian``, ``noise``,
-        ``constraints`` and ``attributes``; or ``{"params": {...}, "failed": "why"}``. What Sonde shows comes back too:
-        ``study.trials``, the documents of a JSON export, the rows of a CSV export or of a DataFrame. Of those, trials
-        without a result are left out, with a warning.
+        ``constraints`` and ``attributes``; or ``{"params": {...}, "failed": "why"}``. It also takes
+        ``study.trials``, the documents of a JSON export, and the rows of a CSV export or of a DataFrame. Trials without
+        a result are skipped with a warning.
         """
         if isinstance(trials, Mapping) or not isinstance(trials, Iterable):
             raise OptionError(f"add_trials takes a list of dicts with params and value (or failed), got {trials!r}")
-        checked = telling.from_elsewhere(self.space, trials)
+        checked = telling.imported(self.space, trials)
         return self.storage.add(self._header.key, checked) if checked else []
 
     # reading
@@ -276,15 +275,15 @@ class Study:
             return list(self._trials)
 
     def trial(self, number: int) -> Trial:
-        """Return one trial as it is now."""
+        """Return the current state of one trial."""
         return self._shown(self.storage.record(self._header.key, identity.number_of(number)))
 
     def best(self, by: str | None = None) -> Trial:
         """Return the best completed trial that meets its measured constraints.
 
-        ``by="observed"``: the one with the best value. ``by="model"``: the one of which most is believed, its ``mean``
-        and ``std`` beside the value that was told; the first trial of its configuration, where there are several.
-        By default the model decides where noise was told or the same configuration has had different values.
+        ``by="observed"``: the trial with the best value. ``by="model"``: the trial with the best posterior mean, with
+        ``mean`` and ``std`` of the posterior; the first trial of its configuration, if there are several. The default
+        is the model if noise was declared or a configuration has had different values.
         """
         with self._lock:
             history = self.history
@@ -316,19 +315,19 @@ class Study:
 
     @property
     def best_value(self) -> float:
-        """The value of the best trial; where values are noisy, the mean that the model believes in."""
+        """The value of the best trial; if values are noisy, the posterior mean of the objective there."""
         return best_value(self.best())
 
     def explain(self) -> str:
-        """Say which strategy suggests the next trial, and why."""
+        """Return a text that says which strategy suggests the next trial, and why."""
         return f"{self._strategy.name}: {self._strategy.explain(self.space, self.history)}"
 
     def predict(self, params: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Prediction:
-        """Return mean and standard deviation of what is believed about a configuration, or about each of a list."""
+        """Return the model's mean and standard deviation of the value at a configuration, or at each of a list."""
         return predicting.predict(self._strategy, self.space, self.history, params)
 
     def diagnose(self) -> Diagnosis:
-        """Say how well the model predicts each result from the others (leave-one-out)."""
+        """Return how well the model predicts each result from the others (leave-one-out)."""
         return predicting.diagnose(self._strategy, self.space, self.history)
 
     def dataframe(self) -> pd.DataFrame:
@@ -338,7 +337,7 @@ class Study:
     def export(self, path: str | os.PathLike[str], *, raw: bool = False) -> None:
         """Write all trials to a file: CSV or JSON, by its ending.
 
-        In CSV, text that a spreadsheet would run (beginning with = + - @) stands behind an apostrophe, unless ``raw``.
+        In CSV, text that a spreadsheet would run (beginning with = + - @) gets an apostrophe before it, unless ``raw``.
         """
         export.write(self.trials, self.space, path, raw=raw)
 
@@ -360,27 +359,27 @@ class Study:
         give_up_after: int | None = FAILURES,
         progress: bool = True,
     ) -> None:
-        """Run the objective on trial after trial.
+        """Ask for trials, run the objective on them, and tell the results.
 
         Parameters
         ----------
         objective
             Takes a trial (a Mapping of its parameters), returns a number or an ``Evaluation``. An exception,
-            ``sys.exit``, NaN or inf is a failed trial with its reason kept, and the study goes on.
+            ``sys.exit``, NaN or inf makes a failed trial with its reason, and the run continues.
         n_trials
             How many trials this call runs.
         jac
             True: the objective returns (value, gradient), as in SciPy. A function: it returns the gradient. A gradient
-            is as in ``Evaluation``, or None where it is not known.
+            is as in ``Evaluation``, or None if it is unknown.
         total_trials
-            How many the study is to have in the end, counted over all processes: run again after a crash, it continues.
+            How many trials the study will have in the end, over all processes; after a crash the same call continues.
         timeout
             Seconds after which no new trial starts; running ones finish.
         trial_timeout
-            Seconds that the objective may take for one trial. What takes longer is stopped and is a failed trial.
-            The objective then runs in a worker process even with one worker, so that it can be killed: it does not
-            change variables of this process. A call of an ``executor`` cannot be killed: the trial fails, its worker
-            counts as busy until the call ends, and what it returns then is ignored.
+            Seconds that the objective may take for one trial. A trial that takes longer is stopped and fails. So that
+            it can be killed, the objective then runs in a worker process even with one worker, and cannot change
+            variables of this process. A call of an ``executor`` cannot be killed: the trial fails, its worker counts
+            as busy until the call ends, and its result is ignored.
         workers
             Processes to run at once (1: in this process). With ``executor``, how many calls to have pending, at most
             as many as it has workers; if left out, as many as it says it has.
@@ -389,35 +388,40 @@ class Study:
         callbacks
             Called with (study, trial) after each result; ``study.stop()`` ends the loop.
         catch
-            Exceptions of the objective that make a failed trial, ``sys.exit`` among them. Others do so too, and are
-            raised: ``catch=()`` raises all. ``KeyboardInterrupt`` always ends the run.
+            Exceptions of the objective that only make a failed trial; by default all, ``sys.exit`` too. Others make
+            a failed trial and are raised: ``catch=()`` raises all. ``KeyboardInterrupt`` always ends the run.
         give_up_after
-            When so many trials of this run have failed in a row for the same reason and the study has no completed
-            trial, raise ``AllFailed``, once the running ones have ended. None: never.
+            Raise ``AllFailed`` when so many trials in a row have failed for the same reason and the study has no
+            completed trial; running trials end first. None: never.
         progress
-            Show a progress bar (lines, where there is no terminal).
+            Show a progress bar (lines, if there is no terminal).
         """
-        run_loop(
-            self,
-            with_jac(objective, jac),
-            n_trials=checks.optional_count(n_trials, "n_trials"),
-            total_trials=checks.optional_count(total_trials, "total_trials"),
-            timeout=checks.seconds(timeout, "timeout"),
-            trial_timeout=checks.seconds(trial_timeout, "trial_timeout"),
-            workers=checks.optional_count(workers, "workers"),
-            executor=checks.executor(executor),
-            callbacks=checks.callbacks(callbacks),
-            catch=checks.exceptions(catch),
-            give_up_after=checks.optional_count(give_up_after, "give_up_after"),
-            progress=progress,
-        )
+        try:
+            run_loop(
+                self,
+                with_jac(objective, jac),
+                n_trials=checks.optional_count(n_trials, "n_trials"),
+                total_trials=checks.optional_count(total_trials, "total_trials"),
+                timeout=checks.seconds(timeout, "timeout"),
+                trial_timeout=checks.seconds(trial_timeout, "trial_timeout"),
+                workers=checks.optional_count(workers, "workers"),
+                executor=checks.executor(executor),
+                callbacks=[partial(callback, self) for callback in checks.callbacks(callbacks)],
+                catch=checks.exceptions(catch),
+                give_up_after=checks.optional_count(give_up_after, "give_up_after"),
+                progress=progress,
+            )
+        except (AllFailed, Interrupted) as error:
+            if getattr(error, "study", None) is None:
+                error.study = self
+            raise
 
     def stop(self) -> None:
-        """End ``optimize`` when the running trials are done; for use in a callback."""
+        """End ``optimize`` when the running trials are done; call it in a callback."""
         self._stopping = True
 
     def release(self, trials: Trial | int | Sequence[Trial | int]) -> None:
-        """Give running trials, or one, back to the queue, for another process or a later run."""
+        """Give one or several running trials back to the queue, for another process or a later run."""
         keys = [identity.key_of(trial) for trial in (trials if isinstance(trials, Sequence) else [trials])]
         for key in keys:
             self._heartbeat.drop(key.token)

@@ -1,4 +1,4 @@
-"""From what the user tells to outcomes: one result, or finished trials from elsewhere."""
+"""Converts the user's results to outcomes: one told result, or finished trials of other sources."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sonde.errors import OptionError
 from sonde.space import Space
 from sonde.study import checks
 from sonde.study.importing import EXTRAS, Importer
-from sonde.trials import Evaluation, Outcome, failure, judge
+from sonde.trials import Evaluation, Outcome, failure, to_outcome
 from sonde.trials.trial import pack_row
 
 Finished = tuple[bytes, Outcome, Mapping[str, Any]]
 
 
 def outcome(space: Space, value: Any, failed: str | None, extras: Mapping[str, Any]) -> Outcome:
-    """Return the checked outcome of a value with what else is known, or of a failure."""
+    """Return the checked outcome of a value with its extras, or of a failure."""
     if failed is not None:
         if not isinstance(failed, str):
             raise OptionError(f"failed= takes the reason, a text such as 'out of memory', got {failed!r}")
@@ -28,13 +28,13 @@ def outcome(space: Space, value: Any, failed: str | None, extras: Mapping[str, A
         raise OptionError("tell needs a value, or failed='why it failed'")
     if isinstance(value, Evaluation):
         if extras:
-            raise OptionError(f"the Evaluation holds everything; leave out {', '.join(extras)}")
-        return judge(value, space)
-    return judge(Evaluation(value, **extras), space)
+            raise OptionError(f"an Evaluation has its own {', '.join(extras)}; leave out {', '.join(extras)}")
+        return to_outcome(value, space)
+    return to_outcome(Evaluation(value, **extras), space)
 
 
-def from_elsewhere(space: Space, trials: Iterable[Any]) -> list[Finished]:
-    """Return row, outcome and attributes of finished trials; those without a result are left out, with a warning."""
+def imported(space: Space, trials: Iterable[Any]) -> list[Finished]:
+    """Return row, outcome and attributes of finished trials; trials without a result are skipped with a warning."""
     if hasattr(trials, "to_dict"):  # a DataFrame
         trials = trials.to_dict("records")
     importer = Importer(space)
@@ -49,7 +49,7 @@ def from_elsewhere(space: Space, trials: Iterable[Any]) -> list[Finished]:
 
 
 def _finished(space: Space, importer: Importer, position: int, entry: Any) -> Finished | None:
-    """Return one of them; errors name its position."""
+    """Return one finished trial; errors name its position."""
     try:
         known = importer.read(entry)
         if known is None:

@@ -10,7 +10,7 @@ from rich.progress import Progress
 
 
 class TwoLines(Progress):
-    """The bar, and below it ``stage``, until that is None."""
+    """The bar, and below it ``stage`` unless that is None."""
 
     def __init__(self, stage: RenderableType | None, *columns: Any, console: Any) -> None:
         self.stage = stage  # before the parent draws

@@ -1,4 +1,4 @@
-"""Contract suites for those who write a part of their own: subclass one, give it the part, run pytest.
+"""Contract suites for your own implementations: subclass a suite, give it your object, run pytest.
 
 ::
 

@@ -77,7 +77,7 @@ class StorageContract(AskingContract):
             with pytest.raises(StudyNotFound):
                 call()
 
-    def test_the_key_of_a_deleted_study_is_not_another_ones(self, storage: Storage, study: str) -> None:
+    def test_the_key_of_a_deleted_study_is_never_reused(self, storage: Storage, study: str) -> None:
         token = storage.record(study, ask(storage, study)[0]).token
         storage.delete_study("study")
         again = storage.create_study(HEADER).key
@@ -135,7 +135,7 @@ class StorageContract(AskingContract):
             tell(storage, study, number, other)
         assert storage.record(study, number).outcome == FULL
 
-    def test_a_token_says_which_trial_is_meant(self, storage: Storage, study: str) -> None:
+    def test_a_token_identifies_the_trial(self, storage: Storage, study: str) -> None:
         ask(storage, study, 2)
         token = storage.record(study, 1).token
         told = storage.tell(study, TrialKey(0, token), DONE, {})  # its number was handed out again
@@ -143,7 +143,7 @@ class StorageContract(AskingContract):
         with pytest.raises(ConflictingResult):
             storage.tell(study, TrialKey(1, token), FULL, {})
 
-    def test_a_result_whose_ask_was_lost_is_a_trial_of_its_own(self, storage: Storage, study: str) -> None:
+    def test_a_result_whose_ask_was_lost_becomes_a_new_trial(self, storage: Storage, study: str) -> None:
         ask(storage, study)
         other, forgotten = struct.pack("<2d", 0.5, 4.0), TrialKey(0, new_token())
         with pytest.raises(UnknownTrial, match="lost in a crash"):
@@ -159,7 +159,7 @@ class StorageContract(AskingContract):
             storage.cancel(study, [TrialKey(0, new_token())])
         assert states(storage, study) == [State.RUNNING, State.COMPLETED]
 
-    def test_calls_repeated_after_a_lost_reply_do_nothing_twice(self, storage: Storage, study: str) -> None:
+    def test_calls_repeated_after_a_lost_reply_change_nothing(self, storage: Storage, study: str) -> None:
         header = replace(HEADER, name="again", key="0123456789abcdef" * 2)
         assert storage.create_study(header) == storage.create_study(header)
         tokens = drawn(2)
@@ -174,7 +174,7 @@ class StorageContract(AskingContract):
         first = begin(storage, study, tokens=tokens)
         second = begin(storage, study, tokens=tokens)
         assert [record.number for record in first.claimed] == [record.number for record in second.claimed] == [1]
-        rows = [ROW] * len(second.serves)
+        rows = [ROW] * len(second.suggest_for)
         inserted = storage.finish_ask(study, second, rows, tokens, Asker("me", 10.0, None))
         assert inserted is not None
         repeated = storage.finish_ask(study, second, rows, tokens, Asker("me", 10.0, None))
@@ -203,7 +203,7 @@ class StorageContract(AskingContract):
 
     # reading
 
-    def test_changes_bring_only_what_is_new(self, storage: Storage, study: str) -> None:
+    def test_changes_return_only_what_is_new(self, storage: Storage, study: str) -> None:
         ask(storage, study, 3)
         first = storage.changes(study, 0)
         assert [row[0] for row in first.rows] == [0, 1, 2]
@@ -229,7 +229,7 @@ class StorageContract(AskingContract):
         values = [row[4] for row in storage.changes(study, 0).rows]
         assert values == [float(i) for i in range(5000)]
 
-    def test_states_are_kept_for_others_a_few_of_them(self, storage: Storage, study: str) -> None:
+    def test_only_the_latest_states_are_kept(self, storage: Storage, study: str) -> None:
         assert storage.load_state(study, "weights") is None
         storage.save_state(study, "weights", b"\x00\xff")
         storage.save_state(study, "weights", b"\x01")
@@ -244,13 +244,13 @@ class StorageContract(AskingContract):
     def test_threads_ask_and_tell_without_loss(self, storage: Storage, study: str) -> None:
         told: list[int] = []
 
-        def work(holder: str) -> None:
+        def work(asker: str) -> None:
             for _ in range(20):
-                turn = begin(storage, study, holder=holder)
-                while not (turn.granted or turn.claimed):
+                reply = begin(storage, study, asker=asker)
+                while not (reply.granted or reply.claimed):
                     time.sleep(0.001)
-                    turn = begin(storage, study, holder=holder)
-                inserted = finish(storage, study, [ROW], holder=holder)
+                    reply = begin(storage, study, asker=asker)
+                inserted = finish(storage, study, [ROW], asker=asker)
                 assert inserted is not None
                 tell(storage, study, inserted[0].number, DONE)
                 told.append(inserted[0].number)
@@ -267,15 +267,15 @@ class StorageContract(AskingContract):
         done = threading.Event()
         history = History(space)
 
-        def write(holder: str) -> None:
+        def write(asker: str) -> None:
             for _ in range(30):
                 storage.add(study, [(ROW, DONE, {})])
-                tell(storage, study, ask_until_granted(holder), DONE)
+                tell(storage, study, ask_until_granted(asker), DONE)
 
-        def ask_until_granted(holder: str) -> int:
-            while not begin(storage, study, holder=holder).granted:
+        def ask_until_granted(asker: str) -> int:
+            while not begin(storage, study, asker=asker).granted:
                 time.sleep(0.001)
-            inserted = finish(storage, study, [ROW], holder=holder)
+            inserted = finish(storage, study, [ROW], asker=asker)
             assert inserted is not None
             return int(inserted[0].number)
 

@@ -1,4 +1,4 @@
-"""The contract of asking: the queue, the turn to suggest, those who wait, and leases."""
+"""The contract of asking: the queue, the suggester, waiting askers, and leases."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class AskingContract:
         assert storage.add(study, [(ROW, DONE, {})]) == [5]
         assert ask(storage, study, 3) == [3, 4, 6]
 
-    def test_a_claimed_trial_is_running_and_known_by_its_holder(self, storage: Storage, study: str) -> None:
-        number = ask(storage, study, holder="somebody")[0]
+    def test_a_claimed_trial_is_running_and_names_its_asker(self, storage: Storage, study: str) -> None:
+        number = ask(storage, study, asker="somebody")[0]
         record = storage.record(study, number)
         assert (record.state, record.worker, record.row, record.outcome) == (State.RUNNING, "somebody", ROW, None)
         assert record.started is not None
         assert abs(record.started - storage.now()) < 5
 
-    def test_the_queue_is_served_in_order_and_keeps_attributes(self, storage: Storage, study: str) -> None:
+    def test_waiting_trials_are_claimed_in_order_and_keep_attributes(self, storage: Storage, study: str) -> None:
         rows = [struct.pack("<2d", 0.0, float(i)) for i in range(3)]
         storage.enqueue(study, rows, {"why": "mine"})
         claimed = begin(storage, study, 2).claimed
@@ -42,55 +42,55 @@ class AskingContract:
         assert claimed[0].attributes == {"why": "mine"}
         assert states(storage, study) == [State.RUNNING, State.RUNNING, State.WAITING]
 
-    def test_those_who_wait_are_served_together_the_oldest_first(self, storage: Storage, study: str) -> None:
+    def test_waiting_askers_get_one_batch_the_oldest_first(self, storage: Storage, study: str) -> None:
         one, two, three = drawn(1), drawn(2), drawn(1)
-        assert begin(storage, study, holder="one", tokens=one).granted
-        assert not begin(storage, study, holder="two", tokens=two).granted
-        assert not begin(storage, study, holder="three", tokens=three, lease=60.0).granted
-        storage.end_turn(study, "one")
-        turn = begin(storage, study, holder="one", tokens=one)
-        assert (turn.granted, turn.missing, list(turn.serves)) == (True, 1, [*two, *three, *one])
-        rows = [struct.pack("<2d", 0.0, float(i)) for i in range(3)]  # one too few: who came last goes without
-        assert storage.finish_ask(study, turn, rows, one, Asker("one", 10.0, None)) == []
-        got = begin(storage, study, holder="two", tokens=two)
+        assert begin(storage, study, asker="one", tokens=one).granted
+        assert not begin(storage, study, asker="two", tokens=two).granted
+        assert not begin(storage, study, asker="three", tokens=three, lease=60.0).granted
+        storage.end_suggester_lease(study, "one")
+        reply = begin(storage, study, asker="one", tokens=one)
+        assert (reply.granted, reply.missing, list(reply.suggest_for)) == (True, 1, [*two, *three, *one])
+        rows = [struct.pack("<2d", 0.0, float(i)) for i in range(3)]  # one too few: the youngest ask gets none
+        assert storage.finish_ask(study, reply, rows, one, Asker("one", 10.0, None)) == []
+        got = begin(storage, study, asker="two", tokens=two)
         assert (got.missing, [record.row for record in got.claimed]) == (0, rows[:2])
         assert [(record.worker, record.token) for record in got.claimed] == [("two", token) for token in two]
-        assert [record.row for record in begin(storage, study, holder="three", tokens=three).claimed] == rows[2:]
+        assert [record.row for record in begin(storage, study, asker="three", tokens=three).claimed] == rows[2:]
         assert len(states(storage, study)) == 3
 
-    def test_a_quick_asker_lets_the_others_come_back_first(self, storage: Storage, study: str) -> None:
+    def test_a_quick_asker_waits_for_the_others_of_the_last_batch(self, storage: Storage, study: str) -> None:
         one, two = drawn(1), drawn(1)
-        first = begin(storage, study, holder="one", tokens=one)
-        assert not begin(storage, study, holder="two", tokens=two).granted
-        storage.end_turn(study, "one")
-        first = begin(storage, study, holder="one", tokens=one)
+        first = begin(storage, study, asker="one", tokens=one)
+        assert not begin(storage, study, asker="two", tokens=two).granted
+        storage.end_suggester_lease(study, "one")
+        first = begin(storage, study, asker="one", tokens=one)
         time.sleep(0.3)  # the suggestion
         storage.finish_ask(study, first, [ROW, ROW], one, Asker("one", 10.0, None))
         again = drawn(1)
-        assert not begin(storage, study, holder="one", tokens=again).granted
-        assert begin(storage, study, holder="two", tokens=two).claimed
-        assert not begin(storage, study, holder="two", tokens=drawn(1)).granted  # the model of the first is warm
-        both = begin(storage, study, holder="one", tokens=again)
-        assert (both.granted, len(both.serves)) == (True, 2)
+        assert not begin(storage, study, asker="one", tokens=again).granted
+        assert begin(storage, study, asker="two", tokens=two).claimed
+        assert not begin(storage, study, asker="two", tokens=drawn(1)).granted  # the first one has the fitted model
+        both = begin(storage, study, asker="one", tokens=again)
+        assert (both.granted, len(both.suggest_for)) == (True, 2)
 
-    def test_nobody_waits_long_for_one_who_does_not_come_back(self, storage: Storage, study: str) -> None:
+    def test_nobody_waits_long_for_an_asker_that_does_not_return(self, storage: Storage, study: str) -> None:
         one, two = drawn(1), drawn(1)
-        begin(storage, study, holder="one", tokens=one)
-        begin(storage, study, holder="two", tokens=two)
-        storage.end_turn(study, "one")
-        turn = begin(storage, study, holder="one", tokens=one)
+        begin(storage, study, asker="one", tokens=one)
+        begin(storage, study, asker="two", tokens=two)
+        storage.end_suggester_lease(study, "one")
+        reply = begin(storage, study, asker="one", tokens=one)
         time.sleep(0.1)
-        storage.finish_ask(study, turn, [ROW, ROW], one, Asker("one", 10.0, None))
+        storage.finish_ask(study, reply, [ROW, ROW], one, Asker("one", 10.0, None))
         mine, me = drawn(1), Asker("one", 10.0, None)
         started = time.monotonic()
         while not storage.begin_ask(study, mine, me).granted:
             storage.wait(study, mine, me, 5.0)
             assert time.monotonic() - started < 5
 
-    def test_who_waits_is_woken_when_served(self, storage: Storage, study: str) -> None:
+    def test_a_waiting_asker_wakes_when_its_trial_is_there(self, storage: Storage, study: str) -> None:
         one, two = drawn(1), drawn(1)
-        begin(storage, study, holder="one", tokens=one)
-        begin(storage, study, holder="two", tokens=two)
+        begin(storage, study, asker="one", tokens=one)
+        begin(storage, study, asker="two", tokens=two)
         revision = storage.changes(study, 0).revision
         storage.wait(study, two, Asker("two", 10.0, None), 0.05)
         assert storage.changes(study, 0).revision == revision  # waiting only reads
@@ -103,108 +103,108 @@ class AskingContract:
 
         thread = threading.Thread(target=wait)
         thread.start()
-        storage.end_turn(study, "one")
-        turn = begin(storage, study, holder="three", tokens=one)
-        if turn.granted:  # else the one who waits was quicker
-            storage.finish_ask(study, turn, [ROW] * len(turn.serves), one, Asker("three", 10.0, None))
+        storage.end_suggester_lease(study, "one")
+        reply = begin(storage, study, asker="three", tokens=one)
+        if reply.granted:  # else the waiting asker was quicker
+            storage.finish_ask(study, reply, [ROW] * len(reply.suggest_for), one, Asker("three", 10.0, None))
         else:
-            finish(storage, study, [ROW], holder="two")
+            finish(storage, study, [ROW], asker="two")
             storage.enqueue(study, [ROW], {})
         assert done.wait(20)
         thread.join()
 
-    def test_an_ask_that_breaks_off_leaves_nothing(self, storage: Storage, study: str) -> None:
+    def test_an_ask_that_fails_leaves_nothing(self, storage: Storage, study: str) -> None:
         tokens, me = drawn(2), Asker("me", 10.0, 60.0)
         storage.enqueue(study, [ROW], {})
         assert storage.begin_ask(study, tokens, me).granted
         storage.withdraw(study, tokens, me)
         storage.withdraw(study, tokens, me)
         assert states(storage, study) == [State.LOST, State.WAITING]
-        turn = begin(storage, study, 2, holder="other")
-        assert (len(turn.claimed), turn.granted, len(turn.serves)) == (1, True, 1)
+        reply = begin(storage, study, 2, asker="other")
+        assert (len(reply.claimed), reply.granted, len(reply.suggest_for)) == (1, True, 1)
 
-    def test_a_ticket_that_nobody_renews_is_void(self, storage: Storage, study: str) -> None:
-        begin(storage, study, holder="one", turn=0.3)
-        begin(storage, study, holder="vanishes", turn=0.1)
+    def test_a_ticket_that_nobody_renews_expires(self, storage: Storage, study: str) -> None:
+        begin(storage, study, asker="one", suggester_lease=0.3)
+        begin(storage, study, asker="vanishes", suggester_lease=0.1)
         time.sleep(0.5)
-        turn = begin(storage, study, holder="two")
-        assert (turn.granted, len(turn.serves)) == (True, 1)
+        reply = begin(storage, study, asker="two")
+        assert (reply.granted, len(reply.suggest_for)) == (True, 1)
 
-    def test_tickets_keep_to_the_limit_of_their_askers(self, storage: Storage, study: str) -> None:
-        begin(storage, study, holder="one")
+    def test_tickets_respect_the_limit_of_their_askers(self, storage: Storage, study: str) -> None:
+        begin(storage, study, asker="one")
         two = drawn(3)
-        begin(storage, study, holder="two", tokens=two, limit=2)
-        storage.end_turn(study, "one")
-        turn = begin(storage, study, holder="three", limit=3)
-        assert (len(turn.serves), list(turn.serves[:2])) == (3, two[:2])
+        begin(storage, study, asker="two", tokens=two, limit=2)
+        storage.end_suggester_lease(study, "one")
+        reply = begin(storage, study, asker="three", limit=3)
+        assert (len(reply.suggest_for), list(reply.suggest_for[:2])) == (3, two[:2])
 
-    def test_one_holder_has_the_turn(self, storage: Storage, study: str) -> None:
-        assert begin(storage, study, holder="one").granted
-        second = begin(storage, study, holder="two")
-        assert (second.granted, second.holder, second.missing) == (False, "one", 1)
-        assert finish(storage, study, [ROW], holder="two") is None
-        assert begin(storage, study, holder="one").granted  # asking again is not stealing
-        assert finish(storage, study, [ROW], holder="one") is not None
-        assert begin(storage, study, holder="two").granted
+    def test_there_is_one_suggester(self, storage: Storage, study: str) -> None:
+        assert begin(storage, study, asker="one").granted
+        second = begin(storage, study, asker="two")
+        assert (second.granted, second.suggester, second.missing) == (False, "one", 1)
+        assert finish(storage, study, [ROW], asker="two") is None
+        assert begin(storage, study, asker="one").granted  # the suggester may ask again
+        assert finish(storage, study, [ROW], asker="one") is not None
+        assert begin(storage, study, asker="two").granted
 
-    def test_a_turn_ends_by_itself_unless_renewed(self, storage: Storage, study: str) -> None:
-        begin(storage, study, holder="one", turn=0.2)
-        assert storage.renew_turn(study, Asker("one", 10.0, None))
+    def test_the_suggester_lease_ends_unless_renewed(self, storage: Storage, study: str) -> None:
+        begin(storage, study, asker="one", suggester_lease=0.2)
+        assert storage.renew_suggester_lease(study, Asker("one", 10.0, None))
         time.sleep(0.3)
-        assert not begin(storage, study, holder="two").granted
-        assert storage.renew_turn(study, Asker("one", 0.01, None))
+        assert not begin(storage, study, asker="two").granted
+        assert storage.renew_suggester_lease(study, Asker("one", 0.01, None))
         time.sleep(0.1)
-        assert begin(storage, study, holder="two").granted
-        assert not storage.renew_turn(study, Asker("one", 10.0, None))
-        assert finish(storage, study, [ROW], holder="one") is None
+        assert begin(storage, study, asker="two").granted
+        assert not storage.renew_suggester_lease(study, Asker("one", 10.0, None))
+        assert finish(storage, study, [ROW], asker="one") is None
         assert states(storage, study) == []
 
-    def test_an_ended_turn_is_free(self, storage: Storage, study: str) -> None:
-        begin(storage, study, holder="one")
-        storage.end_turn(study, "nobody")
-        assert not begin(storage, study, holder="two").granted
-        storage.end_turn(study, "one")
-        assert begin(storage, study, holder="two").granted
+    def test_after_an_ended_lease_another_asker_suggests(self, storage: Storage, study: str) -> None:
+        begin(storage, study, asker="one")
+        storage.end_suggester_lease(study, "nobody")
+        assert not begin(storage, study, asker="two").granted
+        storage.end_suggester_lease(study, "one")
+        assert begin(storage, study, asker="two").granted
 
-    def test_the_turn_tells_the_next_number_and_what_changed(self, storage: Storage, study: str) -> None:
+    def test_the_suggester_gets_the_next_number_and_what_changed(self, storage: Storage, study: str) -> None:
         ask(storage, study, 4)
         seen = storage.changes(study, 0).revision
         tell(storage, study, 2, DONE)
-        turn = begin(storage, study, since=seen)
-        assert turn.next_number == 4
-        assert turn.changes == storage.changes(study, seen)
+        reply = begin(storage, study, since=seen)
+        assert reply.next_number == 4
+        assert reply.changes == storage.changes(study, seen)
         assert [row[0] for row in storage.changes(study, seen).rows] == [2]
 
-    def test_an_ask_served_from_the_queue_leaves_the_turn(self, storage: Storage, study: str) -> None:
+    def test_an_ask_that_claims_waiting_trials_does_not_suggest(self, storage: Storage, study: str) -> None:
         storage.enqueue(study, [ROW], {})
-        assert len(begin(storage, study, holder="one").claimed) == 1
-        assert begin(storage, study, holder="two").granted
+        assert len(begin(storage, study, asker="one").claimed) == 1
+        assert begin(storage, study, asker="two").granted
 
     def test_limit_counts_what_is_running_completed_or_failed(self, storage: Storage, study: str) -> None:
         storage.add(study, [(ROW, DONE, {}), (ROW, failure("no"), {})])
         ask(storage, study)
         storage.enqueue(study, [ROW], {})
-        turn = begin(storage, study, 10, limit=5)
-        assert (len(turn.claimed), turn.missing) == (1, 1)
+        reply = begin(storage, study, 10, limit=5)
+        assert (len(reply.claimed), reply.missing) == (1, 1)
         assert begin(storage, study, 10, limit=4).missing == 0
         assert begin(storage, study, 10, limit=0).claimed == []
 
     # leases
 
-    def test_an_ended_lease_loses_the_trial_and_offers_it_once_again(self, storage: Storage, study: str) -> None:
+    def test_a_trial_whose_lease_ended_is_lost_and_retried_once(self, storage: Storage, study: str) -> None:
         ask(storage, study, lease=0.05)
         time.sleep(0.1)
         again = begin(storage, study, lease=0.05).claimed
         assert [(record.number, record.row, record.retry_of) for record in again] == [(1, ROW, 0)]
         assert states(storage, study) == [State.LOST, State.RUNNING]
         time.sleep(0.1)
-        turn = begin(storage, study)
-        assert (list(turn.claimed), turn.granted, turn.next_number) == ([], True, 2)
+        reply = begin(storage, study)
+        assert (list(reply.claimed), reply.granted, reply.next_number) == ([], True, 2)
         assert states(storage, study) == [State.LOST, State.FAILED]  # it has ended its worker twice
         assert "twice" in str(storage.record(study, 1).outcome)
-        assert tell(storage, study, 1, DONE).outcome == DONE  # unless its result comes after all
+        assert tell(storage, study, 1, DONE).outcome == DONE  # a late result counts
 
-    def test_a_heartbeat_keeps_the_lease(self, storage: Storage, study: str) -> None:
+    def test_a_heartbeat_renews_the_lease(self, storage: Storage, study: str) -> None:
         ask(storage, study, 2, lease=0.2)
         storage.heartbeat(study, [str(storage.record(study, 0).token)], 60.0)
         time.sleep(0.3)

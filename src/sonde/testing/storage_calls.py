@@ -1,11 +1,11 @@
-"""Calls of a storage with usual settings, of which its contract suite is made."""
+"""Calls of a storage with default settings, for the contract suite."""
 
 from __future__ import annotations
 
 import struct
 from typing import Any
 
-from sonde.storage import Asker, AskTurn, Storage, StudyHeader
+from sonde.storage import Asker, AskReply, Storage, StudyHeader
 from sonde.storage.rules import new_token
 from sonde.trials import Outcome, State, TrialKey, TrialRecord
 
@@ -16,24 +16,24 @@ HEADER = StudyHeader("study", '{"any": "text"}', "minimize", 7, "sobol")
 
 
 def begin(
-    storage: Storage, study: str, count: int = 1, *, holder: str = "me", turn: float = 10.0,
+    storage: Storage, study: str, count: int = 1, *, asker: str = "me", suggester_lease: float = 10.0,
     lease: float | None = None, tokens: list[str] | None = None, **options: Any,
-) -> AskTurn:  # fmt: skip
-    """Begin an ask with usual settings."""
-    return storage.begin_ask(study, tokens or drawn(count), Asker(holder, turn, lease), **options)
+) -> AskReply:  # fmt: skip
+    """Begin an ask with default settings."""
+    return storage.begin_ask(study, tokens or drawn(count), Asker(asker, suggester_lease, lease), **options)
 
 
-def finish(storage: Storage, study: str, rows: list[bytes], *, holder: str = "me", lease: float | None = None) -> Any:
-    """Finish an ask with usual settings, for the holder alone."""
+def finish(storage: Storage, study: str, rows: list[bytes], *, asker: str = "me", lease: float | None = None) -> Any:
+    """Finish an ask with default settings, for the suggester alone."""
     tokens = drawn(len(rows))
-    return storage.finish_ask(study, AskTurn((), len(rows), True, tokens), rows, tokens, Asker(holder, 10.0, lease))
+    return storage.finish_ask(study, AskReply((), len(rows), True, tokens), rows, tokens, Asker(asker, 10.0, lease))
 
 
-def ask(storage: Storage, study: str, count: int = 1, *, holder: str = "me", lease: float | None = None) -> list[int]:
+def ask(storage: Storage, study: str, count: int = 1, *, asker: str = "me", lease: float | None = None) -> list[int]:
     """Ask for trials and insert what is missing; return their numbers."""
-    turn = begin(storage, study, count, holder=holder, lease=lease)
-    inserted = finish(storage, study, [ROW] * turn.missing, holder=holder, lease=lease) if turn.missing else []
-    return [record.number for record in [*turn.claimed, *inserted]]
+    reply = begin(storage, study, count, asker=asker, lease=lease)
+    inserted = finish(storage, study, [ROW] * reply.missing, asker=asker, lease=lease) if reply.missing else []
+    return [record.number for record in [*reply.claimed, *inserted]]
 
 
 def drawn(count: int) -> list[str]:
@@ -49,7 +49,7 @@ def tell(
 
 
 def keys(*numbers: int) -> list[TrialKey]:
-    """Return trials by their numbers."""
+    """Return keys of trials by number."""
     return [TrialKey(number) for number in numbers]
 
 

@@ -1,12 +1,12 @@
-"""A trial is one configuration and what became of it; a history is all trials of a study, as arrays.
+"""A trial is one configuration and its result; a history is all trials of a study, as arrays.
 
-``state`` says where a trial is in its life, ``evaluation`` what the user tells of it, ``outcome`` the checked form
-that is stored, ``trial`` what the user is shown, ``history`` what strategies see.
+``state`` has the states of a trial, ``evaluation`` what an objective returns, ``outcome`` the checked form that is
+stored, ``trial`` the user's view of a trial, ``history`` the strategies' view of all trials.
 """
 
 from sonde.trials.evaluation import Evaluation
 from sonde.trials.history import Changes, History
-from sonde.trials.outcome import Outcome, failure, judge
+from sonde.trials.outcome import Outcome, failure, to_outcome
 from sonde.trials.state import State
 from sonde.trials.trial import Trial, TrialKey, TrialRecord
 
@@ -20,5 +20,5 @@ __all__ = [
     "TrialKey",
     "TrialRecord",
     "failure",
-    "judge",
+    "to_outcome",
 ]

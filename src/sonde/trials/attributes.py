@@ -1,7 +1,7 @@
-"""Attributes: what a user keeps with a trial, as JSON.
+"""Attributes: JSON data that a user stores with a trial.
 
-Arrays and scalars of NumPy (JAX, PyTorch), tuples and sets become lists and numbers, because that is what they are to
-a reader. What JSON cannot hold, or what is nested without end, is refused by name.
+Arrays and scalars of NumPy (JAX, PyTorch), tuples and sets become lists and numbers. An attribute that JSON cannot
+hold, or that is nested too deep, is refused by name.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _plain(value: Any, depth: int) -> Any:
         return [_plain(item, depth - 1) for item in value]
     if hasattr(value, "dtype") and callable(getattr(value, "tolist", None)):
         return _plain(value.tolist(), depth - 1)
-    return value  # for json to judge
+    return value  # json refuses it if it cannot hold it
 
 
 def _short(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What an objective returns when a number is not all it knows."""
+"""The value of an objective with its gradient, noise or constraints."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A value with what else is known of it.
+    """The result of an objective: a value, with derivatives, noise and constraints where known.
 
     Parameters
     ----------
     value
-        The objective.
+        The value of the objective.
     gradient
         Derivatives in the parameters' own units: a dict by name (any subset of the numeric parameters), or a sequence
         in the order of the space.
@@ -23,7 +23,7 @@ class Evaluation:
     noise
         Standard deviation of the value, zero or more.
     constraints
-        Measured constraints by name; at most zero is feasible.
+        Measured constraints by name; a value of at most zero is feasible.
     """
 
     value: float

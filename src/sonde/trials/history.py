@@ -1,9 +1,9 @@
-"""All trials of a study as arrays: what a strategy sees.
+"""All trials of a study as arrays, for strategies.
 
-Symbols: n trials, d parameters. Row i of every array is trial number i: numbers are dense. Values are signed so that
-lower is better. Memory is linear in n; what nobody asks for (units, derivatives) is not computed.
+Symbols: n trials, d parameters. Row i of every array is trial number i. Values are signed so that lower is better.
+Memory is linear in n; unit-cube points and derivatives are computed on first use.
 
-A history grows by ``update`` with the rows that changed, never by reading everything again.
+``update`` takes the rows that changed, so that a history never has to be read again as a whole.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Mask = NDArray[np.bool_]
 
 _CODE = {state: code for code, state in enumerate(State)} | {state.value: code for code, state in enumerate(State)}
 
-ROUNDING = 1e-9  # values of a configuration that differ by less, relative to their size, are the same
+ROUNDING = 1e-9  # relative difference below which two values of a configuration are equal
 
 
 class ChangedRow(NamedTuple):
-    """What changed of one trial: the columns a strategy needs."""
+    """The columns of a changed trial that strategies need."""
 
     number: int
     state: str
@@ -47,27 +47,27 @@ class ChangedRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Changes:
-    """The trials that changed since some revision, and the revision they bring the reader to."""
+    """The trials that changed since some revision, and the revision that a reader has after them."""
 
     revision: int
     rows: Sequence[tuple[Any, ...]]  # fields of ChangedRow, in that order
 
 
 class StateCache(Protocol):
-    """Keeps what was learned from a history, under a name that is a hash of the data it came from.
+    """A cache of fitted models. The name of a state is a hash of the data that it was fitted to.
 
-    It may forget anything at any time: what it holds can always be computed again, and is then the same.
+    It may drop a state at any time: fitting again gives the same state.
     """
 
     def get(self, name: str) -> bytes | None:
-        """Return what was put under that name, or None."""
+        """Return the state of that name, or None."""
 
     def put(self, name: str, state: bytes) -> None:
         """Keep a state for other processes."""
 
 
 class Points:
-    """Some trials: their numbers, rows, points of the unit cube and activity. What nobody asks for is not computed."""
+    """Some trials: their numbers, rows, unit-cube points and activity, computed on first use."""
 
     def __init__(self, history: History, numbers: NDArray[np.int64]) -> None:
         self._history, self.numbers = history, numbers
@@ -92,13 +92,13 @@ class Points:
 
 
 class History:
-    """The columns of a study. Strategies read it and must not change it."""
+    """All trials of a study as arrays. Strategies must not change it."""
 
     def __init__(self, space: Space, sign: float = 1.0) -> None:
         self.space = space
         self.sign = sign
         self.revision = 0
-        self.cache: StateCache | None = None  # where learned state outlives the process; a study sets it
+        self.cache: StateCache | None = None  # of fitted models, shared between processes; a study sets it
         self._rows = _Column(len(space))
         self._units = _Column(len(space))
         self._states = _Column(1)
@@ -109,13 +109,13 @@ class History:
         self.gradients: dict[int, bytes] = {}
         self.hessians: dict[int, bytes] = {}
         self.constraints: dict[int, dict[str, float]] = {}
-        self._seen: set[bytes] | None = None  # packed rows; built when first asked for, kept up to date after
-        self._first_values: dict[bytes, float] = {}  # by fingerprint of the row, of the results compared so far
+        self._known_rows: set[bytes] | None = None  # packed; built on first use, then kept up to date
+        self._first_values: dict[bytes, float] = {}  # by hash of the row, of the results compared so far
         self._compared = 0
         self._noise_found = False
 
     def update(self, changes: Changes) -> None:
-        """Take in what changed."""
+        """Add or replace the trials that changed."""
         self.revision = max(self.revision, changes.revision)
         if not changes.rows:
             return
@@ -125,7 +125,7 @@ class History:
         width = 8 * len(self.space)
         for number, row in zip(numbers, rows, strict=True):
             if len(row) != width:
-                unpack_row(row, number, len(self.space))  # raises what is wrong
+                unpack_row(row, number, len(self.space))  # raises
         index = np.array(numbers)
         codes = np.array([_CODE[state] for state in states], dtype=float)
         self._rows.put(index, np.frombuffer(b"".join(rows), dtype="<f8").reshape(len(index), -1))
@@ -141,8 +141,8 @@ class History:
             (self.constraints, constraints),
         ):
             column.update((number, item) for number, item in zip(numbers, told, strict=True) if item is not None)
-        if self._seen is not None:
-            self._seen.update(rows)
+        if self._known_rows is not None:
+            self._known_rows.update(rows)
         for name in ("completed", "pending", "failed", "arrivals"):
             self.__dict__.pop(name, None)
 
@@ -151,17 +151,17 @@ class History:
 
     @property
     def states(self) -> NDArray[np.int64]:
-        """Codes of the states, in the order of ``State``."""
+        """The states as integers, in the order of ``State``."""
         return self._states.view[:, 0].astype(np.int64)
 
     @property
     def revisions(self) -> NDArray[np.int64]:
-        """When each trial changed last."""
+        """The revision of each trial's last change."""
         return self._revisions.view[:, 0].astype(np.int64)
 
     @property
     def values(self) -> Array:
-        """Values, signed so that lower is better; NaN where there is none."""
+        """Values, signed so that lower is better; NaN where a trial has none."""
         return self._values.view[:, 0]
 
     @property
@@ -177,22 +177,22 @@ class History:
 
     @property
     def noise(self) -> Array:
-        """Told standard deviations; NaN where none was told."""
+        """Declared standard deviations of the values; NaN where none was declared."""
         return self._noise.view[:, 0]
 
     @property
     def violations(self) -> Array:
-        """Largest measured constraint of each trial: feasible is at most zero."""
+        """Largest measured constraint of each trial; a trial is feasible if it is at most zero."""
         return self._violations.view[:, 0]
 
     @property
     def noisy(self) -> bool:
-        """Whether noise was declared."""
+        """Whether noise was declared for any value."""
         return bool(np.any(self.noise > 0))
 
     @property
     def noise_found(self) -> bool:
-        """Whether a configuration was tried again and had another value; each result is compared once."""
+        """Whether a configuration was evaluated twice with different values; each result is compared once."""
         new = self.arrivals[self._compared :]
         self._compared += len(new)
         if not self._noise_found:
@@ -202,7 +202,7 @@ class History:
         return self._noise_found
 
     def _differs(self, row: Array, value: float) -> bool:
-        """Whether a value is another one than the first of its configuration."""
+        """Whether a value differs from the first value of its configuration."""
         first = self._first_values.setdefault(blake2b(row.tobytes(), digest_size=16).digest(), value)
         return first != value and not math.isclose(first, value, rel_tol=ROUNDING)
 
@@ -223,9 +223,9 @@ class History:
 
     @cached_property
     def arrivals(self) -> NDArray[np.int64]:
-        """Numbers of the completed and failed trials in the order in which their results came.
+        """Numbers of the completed and failed trials, in the order in which their results arrived.
 
-        What is learned from the first results stays the same when more come; by number, a late one would change it.
+        So a model of the first results stays the same when more arrive; by number, a late result would change it.
         """
         ended = np.sort(np.concatenate([self.completed.numbers, self.failed.numbers]))
         return ended[np.argsort(self._revisions.view[ended, 0], kind="stable")]
@@ -242,26 +242,26 @@ class History:
         return int(np.argmin(np.where(usable, self.values, np.inf)))
 
     def contains(self, row: Array) -> bool:
-        """Whether the lattice point was asked for before; a row with a continuous entry never was."""
+        """Whether a lattice point was asked for before; False for a row with a continuous entry."""
         if not self._lattice(row):
             return False
-        if self._seen is None:
-            self._seen = {known.tobytes() for known in self._rows.view.astype("<f8")}
-        return row.astype("<f8").tobytes() in self._seen
+        if self._known_rows is None:
+            self._known_rows = {known.tobytes() for known in self._rows.view.astype("<f8")}
+        return row.astype("<f8").tobytes() in self._known_rows
 
     @property
-    def has_slopes(self) -> bool:
-        """Whether the slope of any value is known."""
+    def has_gradients(self) -> bool:
+        """Whether any completed trial has a gradient."""
         done = self.states == _CODE[State.COMPLETED]
         return any(done[i] and np.isfinite(self.unit_gradients(np.array([i]))).any() for i in self.gradients)
 
     def unit_gradients(self, numbers: NDArray[np.int64]) -> Array:
-        """Return told gradients (len(numbers), d) in units of the cube, lower is better, NaN where not told."""
+        """Return gradients (len(numbers), d) in units of the cube, lower is better, NaN where unknown."""
         gradients = self._told_gradients(numbers)
         return self.space.codec.unit_gradients(self._rows.view[numbers], gradients)
 
     def unit_hessians(self, numbers: NDArray[np.int64]) -> Array:
-        """Return told Hessians (len(numbers), d, d) in units of the cube, lower is better, NaN where not told."""
+        """Return Hessians (len(numbers), d, d) in units of the cube, lower is better, NaN where unknown."""
         size = len(self.space)
         missing = np.full((size, size), np.nan)
         told = [unpack_hessian(self.hessians.get(number), size) for number in numbers.tolist()]
@@ -277,7 +277,7 @@ class History:
         return Points(self, np.flatnonzero(np.isin(self._states.view[:, 0], codes)))
 
     def _encode(self) -> None:
-        """Encode the rows that have come since the last time; a trial's configuration never changes."""
+        """Encode the rows added since the last call; a trial's configuration never changes."""
         done, length = self._units.length, self._rows.length
         if done < length:
             units, _ = self.space.codec.encode(self._rows.view[done:])
@@ -306,4 +306,4 @@ class _Column:
             grown[: self.length] = self.view
             self._data = grown
         self._data[index] = rows
-        self.length = length  # last: what is interrupted has not happened
+        self.length = length  # last: an interrupted update leaves the column as it was

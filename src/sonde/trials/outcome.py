@@ -1,9 +1,9 @@
-"""From what the user tells to what is stored: every number checked, derivatives packed.
+"""Converts the result of an objective to the form that is stored: numbers checked, derivatives packed.
 
-``judge`` is the only way in. A value that is not finite is a failure with its reason; a value that is not a number at
-all is an ``EvaluationError``.
+``to_outcome`` is the entry point. A value that is not finite gives a failed outcome with the reason; a value that is
+not a number raises ``EvaluationError``.
 
-Packed derivatives are float64 in the order of the space, NaN where nothing is known: d numbers for a gradient, the
+Packed derivatives are float64 in the order of the space, NaN where unknown: d numbers for a gradient, the
 d (d + 1) / 2 of the upper triangle, row by row, for a Hessian.
 """
 
@@ -30,7 +30,7 @@ MAX_ERROR_CHARACTERS = 20_000
 
 @dataclass(frozen=True)
 class Outcome:
-    """A checked result. Two tells are the same result if their outcomes are equal."""
+    """A checked result. Two tells give the same result if their outcomes are equal."""
 
     state: State
     value: float | None = None
@@ -42,7 +42,7 @@ class Outcome:
 
 
 def failure(reason: Any) -> Outcome:
-    """Return a failed outcome; of a long reason (a traceback) the end is kept."""
+    """Return a failed outcome; only the end of a long reason (a traceback) is kept."""
     try:
         said = str(reason)
     except Exception:
@@ -52,7 +52,7 @@ def failure(reason: Any) -> Outcome:
 
 
 def describe(error: object) -> str:
-    """Return type and message of an exception, also of one that cannot say what it is."""
+    """Return type and message of an exception, even of one whose ``str`` fails."""
     try:
         message = str(error).strip()
     except BaseException:  # whatever a broken __str__ does, the trial has failed of something else
@@ -60,7 +60,7 @@ def describe(error: object) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def judge(result: Any, space: Space) -> Outcome:
+def to_outcome(result: Any, space: Space) -> Outcome:
     """Return the outcome of a number or ``Evaluation``."""
     evaluation = result if isinstance(result, Evaluation) else Evaluation(result)
     value = real(evaluation.value, "the value")
@@ -79,7 +79,7 @@ def judge(result: Any, space: Space) -> Outcome:
 
 
 def real(value: Any, what: str) -> float:
-    """Return anything that is one real number as a float: Python, NumPy, JAX and PyTorch scalars."""
+    """Return one real number (a Python, NumPy, JAX or PyTorch scalar) as a float."""
     number = as_float(value)
     if number is None:
         raise EvaluationError(f"{what} must be a number, got {type(value).__name__} {_short(value)}")
@@ -138,7 +138,7 @@ def _array(numbers: Any, shape: tuple[int, ...], what: str) -> Array:
     except Exception:  # ragged, complex, text, on another device, ...
         raise EvaluationError(f"{what} must be numbers by parameter name, got {_short(numbers)}") from None
     if array.size == math.prod(shape) == 1:
-        array = array.reshape(shape)  # of a single parameter: the number itself will do
+        array = array.reshape(shape)  # a space of one parameter: a plain number is allowed
     if array.shape != shape:
         raise EvaluationError(f"{what} has shape {array.shape}, expected {shape}: one number for each parameter")
     return array

@@ -1,8 +1,8 @@
 """The reason of a failure in one line.
 
-Of a traceback that is the exception's own line, which is neither the last one (a message has several lines, and
-libraries add notes of their own below it) nor anywhere fixed: it is the first line after the last frame that is not
-indented. Of a program's output the first line says how it ended, and the last words say most.
+For a traceback it is the line of the exception: the first line after the last frame that is not indented. (The last
+line may belong to a longer message, or to a note of a library.) For a program it is the first line, which says how the
+program ended, and the last line of its output.
 """
 
 from __future__ import annotations
@@ -28,11 +28,9 @@ def one_line(error: str) -> str:
 
 
 def _of_traceback(lines: list[str]) -> str | None:
-    """Return the own line of the last exception of a traceback, with the next one where it only begins the message."""
-    headers = [place for place, line in enumerate(lines) if _HEADER.match(line)]
-    frames = headers or [
-        place for place, line in enumerate(lines) if _FRAME.match(line)
-    ]  # the beginning may be cut off
+    """Return the line of the last exception of a traceback; with the next line if it ends with a colon."""
+    headers = [i for i, line in enumerate(lines) if _HEADER.match(line)]
+    frames = headers or [i for i, line in enumerate(lines) if _FRAME.match(line)]  # the beginning may be cut off
     if not frames:
         return None
     after = [line.strip() for line in _from_first_flush(lines[frames[-1] + 1 :])]
@@ -42,10 +40,10 @@ def _of_traceback(lines: list[str]) -> str | None:
 
 
 def _from_first_flush(lines: list[str]) -> list[str]:
-    flush = next((place for place, line in enumerate(lines) if not line[0].isspace()), len(lines))
+    flush = next((i for i, line in enumerate(lines) if not line[0].isspace()), len(lines))
     return lines[flush:]
 
 
 def _of_group(lines: list[str]) -> str | None:
-    begun = next((place for place, line in enumerate(lines) if _GROUP.match(line)), len(lines))
+    begun = next((i for i, line in enumerate(lines) if _GROUP.match(line)), len(lines))
     return next((found[1].strip() for line in lines[begun:] if (found := _OF_GROUP.match(line))), None)

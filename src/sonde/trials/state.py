@@ -1,4 +1,4 @@
-"""The life of a trial.
+"""The states of a trial and the allowed transitions.
 
 ::
 
@@ -6,7 +6,7 @@
        │                │ └─ lease ended ──> lost ──late tell──> completed | failed
        └──── cancel ────┴──> cancelled
 
-A lost trial's configuration goes back to the queue as a new waiting trial, once.
+The configuration of a lost trial is queued again once, as a new waiting trial.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import enum
 
 
 class State(enum.StrEnum):
-    """Where a trial is; compares equal to its lower-case name."""
+    """The state of a trial; compares equal to its lower-case name."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -26,15 +26,15 @@ class State(enum.StrEnum):
 
     @property
     def finished(self) -> bool:
-        """Whether a result was told."""
+        """Whether the trial has a result."""
         return self in (State.COMPLETED, State.FAILED)
 
     def may_become(self, other: State) -> bool:
-        """Whether the transition is legal."""
-        return other in _LEGAL[self]
+        """Whether the transition is allowed."""
+        return other in _ALLOWED[self]
 
 
-_LEGAL: dict[State, frozenset[State]] = {
+_ALLOWED: dict[State, frozenset[State]] = {
     State.WAITING: frozenset({State.RUNNING, State.CANCELLED}),
     State.RUNNING: frozenset({State.COMPLETED, State.FAILED, State.LOST, State.CANCELLED}),
     State.LOST: frozenset({State.COMPLETED, State.FAILED}),

@@ -16,7 +16,7 @@ from sonde.trials.state import State
 
 
 class TrialKey(NamedTuple):
-    """Which trial is meant. The token was drawn when it was asked for; without one, it is the trial of that number."""
+    """Identifies a trial: by the token drawn when it was asked for, or by its number if there is no token."""
 
     number: int
     token: str | None = None
@@ -24,7 +24,7 @@ class TrialKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TrialRecord:
-    """Everything stored of a trial. ``row`` is the codec's row, packed; times are seconds since the epoch."""
+    """A trial as it is stored. ``row`` is the codec's row, packed; times are seconds since the epoch."""
 
     number: int
     state: State
@@ -40,23 +40,23 @@ class TrialRecord:
 
 
 class _Absent(str):
-    """The name of a parameter that a trial has no value of; a ``KeyError`` shows its repr, which says why."""
+    """The name of a parameter without a value in a trial; a ``KeyError`` shows its repr, which says why."""
 
     trial: Trial
 
     def __repr__(self) -> str:
         return (
-            f"{str(self)!r} (trial {self.trial.number} has no value of it: it is no parameter, or inactive because its "
-            f"when= does not hold; active are {', '.join(self.trial.params)}; trial.get gives None instead)"
+            f"{str(self)!r} (trial {self.trial.number} has no value for it: it is no parameter, or inactive because "
+            f"its when= does not hold; active are {', '.join(self.trial.params)}; trial.get gives None instead)"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Trial(Mapping[str, Any]):
-    """One configuration and what became of it: a Mapping of its parameters, so ``train(**trial)`` works.
+    """One configuration and its result: a Mapping of its parameters, so ``train(**trial)`` works.
 
-    ``attributes`` is a dict of the user's own: what the objective puts there is stored with the result.
-    Everything else is a snapshot, read-only.
+    The objective may write to the dict ``attributes``, which is stored with the result. Everything else is a read-only
+    snapshot.
     """
 
     number: int
@@ -75,9 +75,9 @@ class Trial(Mapping[str, Any]):
     retry_of: int | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
     floats: frozenset[str] | None = field(default=None, repr=False)  # which parameters of the space are Float, if known
-    mean: float | None = None  # of the value, as the model predicts it: of the best trial where values are noisy
+    mean: float | None = None  # posterior mean of the objective: for the best trial, if values are noisy
     std: float | None = None
-    token: str | None = field(default=None, repr=False)  # drawn when it was asked for: which trial this is
+    token: str | None = field(default=None, repr=False)  # identifies the trial; drawn when it was asked for
     study: str | None = field(default=None, repr=False)  # the UUID of its study
 
     @property
@@ -148,7 +148,7 @@ def to_trial(record: TrialRecord, space: Space, study: str | None = None) -> Tri
         retry_of=record.retry_of,
         attributes=dict(record.attributes),
         floats=space.floats,
-        token=None if record.state is State.WAITING else record.token,  # it gets one of its own when it is asked for
+        token=None if record.state is State.WAITING else record.token,  # the process that asks for it draws a new one
         study=study,
     )
 
@@ -157,7 +157,7 @@ def _named_gradient(packed: bytes | None, space: Space) -> dict[str, float] | No
     gradient = unpack_gradient(packed)
     if gradient is None:
         return None
-    return {name: slope for name, slope in zip(space.names, gradient.tolist(), strict=True) if slope == slope}
+    return {name: entry for name, entry in zip(space.names, gradient.tolist(), strict=True) if entry == entry}
 
 
 def _named_hessian(packed: bytes | None, space: Space) -> dict[str, dict[str, float]] | None:
@@ -165,7 +165,7 @@ def _named_hessian(packed: bytes | None, space: Space) -> dict[str, dict[str, fl
     if hessian is None:
         return None
     lines = {
-        name: {other: bend for other, bend in zip(space.names, line, strict=True) if bend == bend}
+        name: {other: entry for other, entry in zip(space.names, line, strict=True) if entry == entry}
         for name, line in zip(space.names, hessian.tolist(), strict=True)
     }
     return {name: line for name, line in lines.items() if line}
@@ -174,5 +174,5 @@ def _named_hessian(packed: bytes | None, space: Space) -> dict[str, dict[str, fl
 def _moment(seconds: float | None) -> datetime | None:
     try:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, ValueError, OSError):  # a clock gone wild when it was stored
+    except (OverflowError, ValueError, OSError):  # a wrong clock when it was stored
         return None

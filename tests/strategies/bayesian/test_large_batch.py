@@ -27,7 +27,7 @@ from sonde.surrogates.exact.covariance import Covariance
 from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.port import Posterior
-from sonde.trials import Changes, History, judge
+from sonde.trials import Changes, History, to_outcome
 
 Array = NDArray[np.float64]
 
@@ -44,12 +44,12 @@ def loss(units: Array) -> Array:
 
 def history_of(space: Space, count: int) -> History:
     """Observations at random points."""
-    points = space.codec.snap(np.random.default_rng(0).random((count, len(space))))[0]
+    points = space.codec.project(np.random.default_rng(0).random((count, len(space))))[0]
     points = points[np.unique(points, axis=0, return_index=True)[1]]
     rows = space.codec.decode(points)
     history = History(space)
     results = zip(rows, loss(points).tolist(), strict=True)
-    changes = [changed(i, row, judge(value, space)) for i, (row, value) in enumerate(results)]
+    changes = [changed(i, row, to_outcome(value, space)) for i, (row, value) in enumerate(results)]
     history.update(Changes(len(rows), changes))
     return history
 
@@ -106,7 +106,7 @@ def test_points_are_new_and_distinct_and_in_the_space(space: Space, kind: str, m
     add_pending(history, space.codec.decode(np.random.default_rng(1).random((15, len(space)))))
     points = selected(space, history, kind, 20)
     assert points.shape == (20, len(space))
-    np.testing.assert_array_equal(space.codec.snap(points)[0], points)
+    np.testing.assert_array_equal(space.codec.project(points)[0], points)
     assert_distinct(points, history.units)
 
 

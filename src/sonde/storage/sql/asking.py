@@ -1,7 +1,7 @@
-"""Who suggests next, and for whom: the transactions of an ask.
+"""The transactions of an ask: who suggests next, and for whom.
 
-An asker that finds the turn taken leaves tickets, one for each trial it wants; whoever has the turn suggests for all of
-them. So who does the work does not matter, and nobody waits for more than the present suggestion and the next one.
+An asker that finds another suggester leaves tickets, one for each trial that it wants. The suggester computes one batch
+for all tickets. So no asker waits for more than the current batch and the next one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from sonde.storage import rules
-from sonde.storage.port import Asker, AskTurn
+from sonde.storage.port import Asker, AskReply
 from sonde.storage.rules import Ticket
 from sonde.storage.sql import statements as sql
 from sonde.storage.sql import steps
@@ -23,10 +23,10 @@ from sonde.trials import State, TrialRecord
 
 def begin(
     connection: sa.Connection, own: Locked, tokens: Sequence[str], asker: Asker, since: int, limit: int | None
-) -> AskTurn:
-    """Expire, claim, take the turn or tickets."""
+) -> AskReply:
+    """Expire leases, claim waiting trials, become the suggester or leave tickets."""
     waiting, some = steps.queue(connection, own, tokens[0])
-    got = steps.under(connection, own.id, tokens) if some else []  # those of one ask are served in order
+    got = steps.under(connection, own.id, tokens) if some else []  # the tokens of one ask get their trials in order
     given = {record.token for record in got}
     left = [token for token in tokens if token not in given]
     wanted = left if limit is None else left[: max(0, limit - _spent(connection, own))]
@@ -34,84 +34,89 @@ def begin(
     got += _claim(connection, own, claimed, asker)
     missing = wanted[len(claimed) :]
     if missing:
-        return _take_turn(connection, own, missing, asker, since, limit, got)
+        return _become_suggester(connection, own, missing, asker, since, limit, got)
     if own.anybody_waits:
         _drop_tickets(connection, own, tokens)
-    return AskTurn(got)
+    return AskReply(got)
 
 
-def _take_turn(
+def _become_suggester(
     connection: sa.Connection, own: Locked, missing: Sequence[str], asker: Asker, since: int, limit: int | None,
     got: list[TrialRecord],
-) -> AskTurn:  # fmt: skip
-    mine = [Ticket(token, asker.name, asker.lease, limit, own.now + asker.turn) for token in missing]
+) -> AskReply:  # fmt: skip
+    mine = [Ticket(token, asker.name, asker.lease, limit, own.now + asker.suggester_lease) for token in missing]
     tickets = _tickets(connection, own)
-    live = [ticket for ticket in tickets if own.now <= ticket.ends <= own.now + 2 * asker.turn]
-    busy = own.holder not in (None, asker.name) and own.turn_ends >= own.now
-    if busy and own.turn_ends > own.now + 2 * asker.turn:  # a clock went wrong: cut down to its length
-        connection.execute(sql.CUT_TURN, {"study": own.id, "ends": own.now + asker.turn})
+    live = [ticket for ticket in tickets if own.now <= ticket.ends <= own.now + 2 * asker.suggester_lease]
+    busy = own.suggester not in (None, asker.name) and own.suggester_lease_ends >= own.now
+    if busy and own.suggester_lease_ends > own.now + 2 * asker.suggester_lease:  # a clock was wrong: shorten it
+        connection.execute(sql.CUT_SUGGESTER_LEASE, {"study": own.id, "ends": own.now + asker.suggester_lease})
     waiting = list(dict.fromkeys([*(ticket.asker for ticket in live), asker.name]))
-    warm = own.round.suggester if own.round.suggester in waiting else None
-    left = own.round.gathering(len(waiting), own.now) or own.round.left_to(warm, asker.name, own.now)
+    next_one = own.last.suggester if own.last.suggester in waiting else None
+    left = own.last.wait_for_askers(len(waiting), own.now) or own.last.wait_for_suggester(next_one, asker.name, own.now)
     if busy or left > 0:
         _leave_tickets(connection, own, mine, {ticket.token for ticket in tickets})
-        return AskTurn(got, len(missing), holder=own.holder if busy else None, process=own.process if busy else "")
+        other = (own.suggester, own.process) if busy else (None, "")
+        return AskReply(got, len(missing), suggester=other[0], process=other[1])
     spent = 0 if limit is None and all(ticket.limit is None for ticket in live) else _spent(connection, own)
-    turn = {"who": asker.name, "living": asker.process, "now": own.now, "ends": own.now + asker.turn}
-    connection.execute(sql.SET_TURN, {"study": own.id, **turn})
+    lease = {"who": asker.name, "living": asker.process, "now": own.now, "ends": own.now + asker.suggester_lease}
+    connection.execute(sql.SET_SUGGESTER, {"study": own.id, **lease})
     changed = connection.execute(sql.SELECT_CHANGED, {"study": own.id, "since": since}).all()
-    serves = rules.served(live, mine, spent)
-    return AskTurn(got, len(missing), True, serves, own.next_number, to_changes(own.revision, changed))
+    batch = rules.batch_tokens(live, mine, spent)
+    return AskReply(got, len(missing), True, batch, own.next_number, to_changes(own.revision, changed))
 
 
 def finish(
-    connection: sa.Connection, own: Locked, turn: AskTurn, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
+    connection: sa.Connection, own: Locked, reply: AskReply, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
 ) -> list[TrialRecord] | None:
-    """Insert suggestions for those whom the turn serves, and end it."""
-    if own.holder != asker.name:
-        return steps.under(connection, own.id, tokens) or None  # the reply to a first try was lost, or the turn was
+    """Insert the suggestions of a batch, and end the suggester's lease."""
+    if own.suggester != asker.name:
+        return (
+            steps.under(connection, own.id, tokens) or None
+        )  # the reply to a first try was lost, or the lease has ended
     tickets = {ticket.token: ticket for ticket in _tickets(connection, own)}
     mine = {token: Ticket(token, asker.name, asker.lease, None, 0.0) for token in tokens}
-    live = [ticket for token in turn.serves if (ticket := mine.get(token) or tickets.get(token)) is not None]
-    served = list(zip(live, rows, strict=False))
-    steps.insert(connection, own, [_running(own, ticket, row) for ticket, row in served])
+    live = [ticket for token in reply.suggest_for if (ticket := mine.get(token) or tickets.get(token)) is not None]
+    suggested = list(zip(live, rows, strict=False))
+    steps.insert(connection, own, [_running(own, ticket, row) for ticket, row in suggested])
     if tickets:
-        _drop_tickets(connection, own, [ticket.token for ticket, _ in served])
-    end_turn(connection, own, len({ticket.asker for ticket, _ in served}), own.now - own.turn_began, asker.name)
-    first = own.next_number - len(served)
+        _drop_tickets(connection, own, [ticket.token for ticket, _ in suggested])
+    askers = len({ticket.asker for ticket, _ in suggested})
+    end_suggester_lease(connection, own, askers, own.now - own.suggesting_since, asker.name)
+    first = own.next_number - len(suggested)
     return [
         TrialRecord(number, State.RUNNING, row, worker=asker.name, created=own.stamp, started=own.stamp,
                     token=ticket.token)
-        for number, (ticket, row) in enumerate(served, first) if ticket.token in mine
+        for number, (ticket, row) in enumerate(suggested, first) if ticket.token in mine
     ]  # fmt: skip
 
 
 def withdraw(connection: sa.Connection, own: Locked, tokens: Sequence[str], asker: Asker) -> None:
-    """Undo an ask that broke off."""
-    if own.holder == asker.name:
-        end_turn(connection, own)
+    """Undo an ask that failed."""
+    if own.suggester == asker.name:
+        end_suggester_lease(connection, own)
     _drop_tickets(connection, own, tokens)
     got = steps.under(connection, own.id, tokens)
     steps.lose(connection, own, [each.number for each in got if each.state is State.RUNNING], given_back=True)
 
 
-def end_turn(
-    connection: sa.Connection, own: Locked, served: int = 0, took: float = 0.0, suggester: str | None = None
+def end_suggester_lease(
+    connection: sa.Connection, own: Locked, askers: int = 0, took: float = 0.0, suggester: str | None = None
 ) -> None:
-    """End a turn that served so many askers, and write the next number down."""
-    ended = {"served": served, "now": own.now, "took": took, "suggester": suggester, "next": own.next_number}
-    connection.execute(sql.END_TURN, {"study": own.id, **ended})
+    """End the suggester's lease, note what its batch took and for how many askers it was, store the next number."""
+    ended = {"served": askers, "now": own.now, "took": took, "suggester": suggester, "next": own.next_number}
+    connection.execute(sql.CLEAR_SUGGESTER, {"study": own.id, **ended})
 
 
 def may_have_something(row: Any, asker: Asker, now: float) -> tuple[bool, float]:
-    """Whether an asker that waits should ask again, and for how long it may sleep at most if not."""
+    """Whether a waiting asker should ask again; if not, how many seconds it may sleep at most."""
     if row.something:
         return True, 0.0
-    if row.holder not in (None, asker.name) and row.turn_ends is not None and row.turn_ends >= now:
-        return False, row.turn_ends - now
-    last = steps.last_round(row)
+    ends = row.suggester_lease_ends
+    if row.suggester not in (None, asker.name) and ends is not None and ends >= now:
+        return False, ends - now
+    last = steps.last_suggestion(row)
     next_one = last.suggester if row.suggester_waits else row.oldest
-    pause = last.gathering(row.waiting, now) or last.left_to(next_one, asker.name, now)
+    pause = last.wait_for_askers(row.waiting, now) or last.wait_for_suggester(next_one, asker.name, now)
     return pause == 0, pause
 
 
@@ -152,7 +157,7 @@ def _leave_tickets(connection: sa.Connection, own: Locked, mine: list[Ticket], k
 
 
 def _drop_tickets(connection: sa.Connection, own: Locked, tokens: Sequence[str]) -> None:
-    """Void tickets, and those that nobody has renewed."""
+    """Delete tickets, and all tickets that have expired."""
     connection.execute(sql.DELETE_TICKETS, {"study": own.id, "tokens": list(tokens), "now": own.now})
 
 

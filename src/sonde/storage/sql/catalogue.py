@@ -16,7 +16,7 @@ from sonde.trials import State
 HEADER = (studies.c.name, studies.c.space, studies.c.direction, studies.c.seed, studies.c.strategy, studies.c.created,
           studies.c.uuid)  # fmt: skip
 
-_ID_BITS = 52  # ids are drawn, so that none is ever used twice
+_ID_BITS = 52  # ids are random, so that none is ever used twice
 
 _completed = trials.c.state == State.COMPLETED.value
 COUNTS = sa.select(trials.c.study_id, trials.c.state, sa.func.count()).group_by(trials.c.study_id, trials.c.state)
@@ -31,7 +31,7 @@ CONSTRAINED = sa.select(trials.c.study_id, trials.c.value, trials.c.constraints)
 
 
 def create(connection: sa.Connection, header: StudyHeader) -> StudyHeader:
-    """Insert a study, once."""
+    """Insert a study; a second call with the same key inserts nothing."""
     found = connection.execute(sa.select(*HEADER).where(studies.c.name == header.name)).one_or_none()
     if found is not None:
         if found.uuid == header.key:  # the reply to a first try was lost
@@ -79,12 +79,12 @@ def summaries(connection: sa.Connection) -> list[StudySummary]:
 def _feasible(levels: str) -> bool:
     try:
         return bool(max(json.loads(levels).values(), default=0) <= 0)
-    except (AttributeError, TypeError, ValueError, RecursionError):  # damaged: whoever opens the study hears of it
+    except (AttributeError, TypeError, ValueError, RecursionError):  # damaged: reported when the study is opened
         return False
 
 
 def delete(connection: sa.Connection, key: str) -> None:
-    """Delete a study with everything that belongs to it; nothing where that is done already."""
+    """Delete a study with its trials, tickets and states; do nothing if it was deleted before."""
     own = connection.execute(sa.select(studies.c.id).where(studies.c.uuid == key)).scalar()
     for table in (trials, tickets, states):
         connection.execute(sa.delete(table).where(table.c.study_id == own))

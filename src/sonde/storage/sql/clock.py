@@ -1,7 +1,7 @@
-"""The clock by which leases and turns are told: one for all processes of a database.
+"""The clock that measures leases: one for all processes of a database.
 
-PostgreSQL has its own. On SQLite it is the time since the machine's boot, which nobody can set, plus an offset that the
-first process of this boot has written down: a process whose wall clock is an hour off keeps the others' time.
+On PostgreSQL it is the server's clock. On SQLite it is the time since the machine's boot, which nobody can set, plus an
+offset that the first process of this boot has stored. So a process with a wrong wall clock agrees with the others.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class BootClock:
         self._offset: float | None = None
 
     def now(self, connection: sa.Connection) -> float:
-        """Return the time; the first call of a boot has to be made in a write transaction."""
+        """Return the time; the first call after a boot must be in a write transaction."""
         if not machine.boot_id():
             return time.time()
         if self._offset is None:

@@ -1,4 +1,4 @@
-"""Connections and transactions, where SQLite and PostgreSQL differ.
+"""Connections and transactions: where SQLite and PostgreSQL differ.
 
 =================  ==========================================  ===========================================
 what               SQLite                                      PostgreSQL
@@ -10,8 +10,8 @@ other write        synchronous=NORMAL: no fsync                synchronous_commi
 clock              since the boot, see ``clock``               the server's
 =================  ==========================================  ===========================================
 
-What passes by itself (a lock, a restarting server, too many clients) is tried again for ``PATIENCE`` seconds before the
-user hears of it. A server that has never answered is more likely a wrong address: that is said at once.
+Temporary errors (a lock, a restarting server, too many clients) are retried for ``PATIENCE`` seconds before they are
+raised. A server that has never answered raises at once, because its address is probably wrong.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ PATIENCE = 60.0
 SCHEMA_VERSION = "0002"
 OLDER_VERSIONS = ("0001",)
 _VERSION = sa.table("sonde_version", sa.column("version_num"))
-_ADVISORY_LOCK = 0x50DE  # any number of our own
-# What a PostgreSQL that is busy or restarting says to whoever connects (there is no error code yet then).
+_ADVISORY_LOCK = 0x50DE  # an arbitrary number
+# Messages of a PostgreSQL that is busy or restarting to a new connection, which gets no error code.
 _BUSY_SERVER = ("too many clients", "connection slots", "starting up", "shutting down", "recovery mode",
                 "not yet accepting connections", "not accepting connections")  # fmt: skip
-# A server whose machine or network is gone says nothing: after this many seconds the kernel gives the connection up.
+# A server whose machine or network is down does not answer: these make the kernel close the connection in 50 s.
 _NOTICE_DEATH = {"keepalives_idle": 20, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 50_000}
-_REMEDIES = {  # by what a driver says
+_REMEDIES = {  # by a part of the driver's message
     "not a database": "the file belongs to another program; choose another one",
     "unable to open": "check that the path is a file, not a folder, and that you may read and write it",
     "readonly": "check that you may write the file and its folder",
@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 
 class Database:
-    """An engine with the two kinds of transaction the storage needs."""
+    """An engine with read transactions and write transactions, durable or not."""
 
     def __init__(self, url: str) -> None:
         self._url = urls.parse(url)
@@ -67,17 +67,17 @@ class Database:
         _engines.add(self._engine)
         weakref.finalize(self, self._engine.dispose)
         self._answered = False  # whether the database has ever been reached
-        self._file: tuple[int, int] | None = None  # SQLite's file, once it is known to be ours
+        self._file: tuple[int, int] | None = None  # device and inode of SQLite's file, once it is open
         self._boot_clock = BootClock()
         self._migrate()
         self._file = self._file_at_path()
 
     def now(self) -> float:
-        """Return the time for people: this machine's, or the server's."""
+        """Return the wall-clock time: this machine's, or the server's."""
         return time.time() if self.sqlite else self.read(self.clock)
 
     def clock(self, connection: sa.Connection, server: float | None = None) -> float:
-        """Return the time by which leases are told; ``server`` is the server's where a statement has returned it."""
+        """Return the time that measures leases; ``server`` is the server's time if a statement has returned it."""
         if self.sqlite:
             return self._boot_clock.now(connection)
         return float(connection.execute(sa.select(server_clock())).scalar_one()) if server is None else server
@@ -93,7 +93,7 @@ class Database:
         return done
 
     def raw_connection(self) -> Any:
-        """Return a connection outside transactions, for those who wait; it goes back to the pool by ``close``."""
+        """Return a connection without a transaction, to wait on; ``close`` returns it to the pool."""
         return self._engine.connect().execution_options(isolation_level="AUTOCOMMIT", sonde_write="outside")
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class Database:
 
     def _create_engine(self) -> sa.Engine:
         if not self.sqlite:
-            # Two connections are all a process needs: its own and the heartbeat's.
+            # A process needs two connections: one for the study, one for the heartbeat.
             engine = sa.create_engine(self._url, connect_args=_NOTICE_DEATH | dict(self._url.query), pool_size=2,
                                       max_overflow=8, pool_pre_ping=True)  # fmt: skip
             return _with_write_modes(engine)
@@ -146,17 +146,17 @@ class Database:
         return None if found is None else (found.st_dev, found.st_ino)
 
     def _check_file(self) -> None:
-        """Raise where the file is no longer the one that is written to: what is told there would be gone with us."""
+        """Raise if the file at the path is not the open one: results written there would be lost with this process."""
         if self._file is not None and self._file_at_path() != self._file:
             raise StorageError(
-                f"the database {self._shown} was deleted, moved or replaced while it was in use; nothing told from now "
-                "on would be kept. Put the file back where it was, or save what this process knows: study.export(...)"
+                f"the database {self._shown} was deleted, moved or replaced while it was in use; results told from now "
+                "on would be lost. Put the file back where it was, or save what this process knows: study.export(...)"
             )
 
     # migrations
 
     def _migrate(self) -> None:
-        """Bring the database to this code's schema; the first of several processes does it, the others wait."""
+        """Upgrade the database to this schema; the first of several processes does it, the others wait."""
         version = self.read(_version)
         if version == SCHEMA_VERSION:
             return
@@ -191,7 +191,7 @@ class Database:
         command.upgrade(config, "head")
 
     def _enter_wal(self) -> None:
-        """Switch to WAL, a lasting property of the file; SQLite does not wait for locks here, so we do."""
+        """Switch the file to WAL mode; SQLite does not wait for locks here, so this loop does."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -215,9 +215,9 @@ class Database:
 
 
 def _checking(database: Database) -> Callable[..., None]:
-    """Return what is to be done before connecting: else SQLite would make a new, empty file where ours was deleted.
+    """Return a check to run before connecting: SQLite would create a new, empty file in place of a deleted one.
 
-    It must not keep the database alive, whose end disposes of the engine that calls this.
+    It holds a weak reference: the engine that calls it must not keep the database alive.
     """
     check = weakref.WeakMethod(database._check_file)
 
@@ -240,7 +240,7 @@ def _version(connection: sa.Connection) -> str | None:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
-    connection.isolation_level = None  # we begin transactions ourselves
+    connection.isolation_level = None  # the driver begins no transaction: _begin_sqlite does
     connection.execute("PRAGMA foreign_keys=ON")
 
 
@@ -265,7 +265,7 @@ def _begin_postgres(connection: sa.Connection) -> None:
 
 
 def _passing(error: DBAPIError) -> bool:
-    """Whether trying again may help."""
+    """Whether an error is temporary."""
     if isinstance(error.orig, sqlite3.OperationalError):
         return "locked" in str(error.orig) or "busy" in str(error.orig)
     state = getattr(error.orig, "sqlstate", None)
@@ -275,7 +275,7 @@ def _passing(error: DBAPIError) -> bool:
 
 
 def _unreachable(error: DBAPIError) -> bool:
-    """Whether no connection came about: while a server restarts nobody listens."""
+    """Whether the connection failed, as while a server restarts."""
     return not isinstance(error.orig, sqlite3.Error) and error.statement is None
 
 
@@ -288,7 +288,7 @@ _engines: weakref.WeakSet[sa.Engine] = weakref.WeakSet()
 
 
 def _forget_connections() -> None:
-    """In a forked child: its parent's connections must not be used; it opens its own."""
+    """In a forked child, drop the parent's connections; the child opens its own."""
     for engine in _engines:
         engine.dispose(close=False)
 

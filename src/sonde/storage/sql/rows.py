@@ -1,4 +1,4 @@
-"""Between rows of the tables and the records of the port."""
+"""Conversion between rows of the tables and the records of the storage interface."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def attributes_text(attributes: Mapping[str, Any]) -> str | None:
 
 
 def _sound(_number: int, state: Any, _revision: int, row: Any, value: Any, noise: Any) -> bool:
-    """Whether a row is as Sonde writes it: at a glance, for there may be a hundred thousand."""
+    """Whether a row is as Sonde writes it: a fast check, because there may be a hundred thousand rows."""
     return (
         state in _STATES
         and type(row) is bytes
@@ -52,7 +52,7 @@ def _sound(_number: int, state: Any, _revision: int, row: Any, value: Any, noise
 
 
 def _checked(row: Any) -> Any:
-    """Return a row; raise ``StorageError`` where something else than Sonde has written into it."""
+    """Return a row; raise ``StorageError`` where another program has changed it."""
     if row.state not in _STATES:
         raise _damaged(row, f"its state is {row.state!r}, expected one of {', '.join(State)}")
     for name in ("value", "noise"):
@@ -82,5 +82,5 @@ def _json(row: Any, text: Any, what: str) -> dict[str, Any]:
 
 def _damaged(row: Any, why: str) -> StorageError:
     return StorageError(
-        f"trial {row.number} is damaged in the database: {why}; restore the database from a copy, or mend that row"
+        f"trial {row.number} is damaged in the database: {why}; restore the database from a copy, or repair that row"
     )

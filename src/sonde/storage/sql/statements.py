@@ -1,8 +1,9 @@
-"""Every statement the SQL storage runs, built once and compiled once.
+"""All SQL statements of the storage, built once and compiled once.
 
-A study is found by its ``key`` at the beginning of each transaction; the statements about its trials that follow in
-the same transaction use its ``study`` id. Other parameters: ``one`` a trial's number, ``numbers`` several, ``tokens``
-tokens, ``who`` a holder, ``rev`` a revision, ``now`` and ``ends`` times, ``since`` the revision a reader has.
+Each transaction finds its study by the ``key``; the statements that follow use the ``study`` id. Other parameters:
+``one`` a trial's number, ``numbers`` several, ``tokens`` tokens, ``who`` an asker, ``rev`` a revision, ``now`` and
+``ends`` times, ``since`` the revision of a reader. The columns ``holder``, ``turn_began``, ``turn_ends`` and
+``process`` are about the suggester, the columns ``round_*`` about the last batch of suggestions.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ _CHANGED = (trials.c.number, trials.c.state, trials.c.revision, trials.c.row, tr
             trials.c.gradient, trials.c.hessian, trials.c.constraints)  # fmt: skip
 _RECORD = (*_CHANGED, trials.c.error, trials.c.worker, trials.c.created, trials.c.started, trials.c.finished,
            trials.c.retry_of, trials.c.attributes, trials.c.token)  # fmt: skip
-_LOCKED = (studies.c.id, studies.c.name, studies.c.revision, studies.c.next_number, studies.c.holder, studies.c.process,
-           studies.c.turn_began, studies.c.turn_ends, studies.c.round_served, studies.c.round_ended,
+_suggester = studies.c.holder.label("suggester")
+_suggesting_since = studies.c.turn_began.label("suggesting_since")
+_lease_ends = studies.c.turn_ends.label("suggester_lease_ends")
+_LOCKED = (studies.c.id, studies.c.name, studies.c.revision, studies.c.next_number, _suggester, studies.c.process,
+           _suggesting_since, _lease_ends, studies.c.round_served, studies.c.round_ended,
            studies.c.round_took, studies.c.round_suggester)  # fmt: skip
 
 _study = studies.c.id == sa.bindparam("study")
@@ -51,15 +55,15 @@ SELECT_THESE = sa.select(*_RECORD).where(_these).order_by(trials.c.number)
 SELECT_TOKEN = sa.select(*_RECORD).where(_own, trials.c.token == sa.bindparam("first"))
 SELECT_UNDER = sa.select(*_RECORD).where(_under).order_by(trials.c.number)
 
-# the turn to suggest
+# the suggester
 
 _ahead = trials.c.lease > sa.bindparam("now") + sa.func.coalesce(trials.c.lease_seconds, 3600.0) + 1.0
 _due = sa.or_(
     trials.c.state == State.WAITING.value,
     sa.and_(_running, sa.or_(trials.c.lease < sa.bindparam("now"), _ahead)),
 )
-SELECT_DUE = (  # what an ask has to see to: the queue, ended leases and those that a wrong clock has put far ahead,
-    sa.select(trials.c.number, trials.c.state, trials.c.lease, trials.c.token)  # and what it was given already
+SELECT_DUE = (  # what an ask needs: waiting trials, leases that have ended or end too late, trials it has already
+    sa.select(trials.c.number, trials.c.state, trials.c.lease, trials.c.token)
     .where(_own, sa.or_(_due, trials.c.token == sa.bindparam("first")))
     .order_by(trials.c.number)
 )
@@ -71,21 +75,21 @@ CUT_LEASES = (
 COUNT_SPENT = sa.select(sa.func.count()).where(
     _own, trials.c.state.in_([State.RUNNING.value, State.COMPLETED.value, State.FAILED.value])
 )
-SET_TURN = (
+SET_SUGGESTER = (
     sa.update(studies)
     .where(_study)
     .values(holder=sa.bindparam("who"), process=sa.bindparam("living"), turn_began=sa.bindparam("now"),
             turn_ends=sa.bindparam("ends"))
 )  # fmt: skip
-END_TURN = (
+CLEAR_SUGGESTER = (
     sa.update(studies)
     .where(_study)
     .values(holder=None, process=None, round_served=sa.bindparam("served"), round_ended=sa.bindparam("now"),
             round_took=sa.bindparam("took"), round_suggester=sa.bindparam("suggester"),
             next_number=sa.bindparam("next"))
 )  # fmt: skip
-CUT_TURN = sa.update(studies).where(_study).values(turn_ends=sa.bindparam("ends"))
-RENEW_TURN = (
+CUT_SUGGESTER_LEASE = sa.update(studies).where(_study).values(turn_ends=sa.bindparam("ends"))
+RENEW_SUGGESTER_LEASE = (
     sa.update(studies).where(_uuid, studies.c.holder == sa.bindparam("who")).values(turn_ends=sa.bindparam("ends"))
 )
 
@@ -107,10 +111,10 @@ DELETE_TICKETS = sa.delete(tickets).where(
     _waiting,
     sa.or_(tickets.c.token.in_(sa.bindparam("tokens", expanding=True)), tickets.c.ends < sa.bindparam("now")),
 )
-SELECT_WAIT = sa.select(  # what those who wait look at
+SELECT_WAIT = sa.select(  # what waiting askers read
     studies.c.id,
-    studies.c.holder,
-    studies.c.turn_ends,
+    _suggester,
+    _lease_ends,
     studies.c.round_served,
     studies.c.round_ended,
     studies.c.round_took,

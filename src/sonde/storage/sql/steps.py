@@ -1,4 +1,4 @@
-"""The steps of which transactions are made. Each begins by finding its study, in the same transaction."""
+"""Steps of transactions. Every transaction begins by finding its study."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from sonde.storage import rules
-from sonde.storage.rules import Round
+from sonde.storage.rules import LastSuggestion
 from sonde.storage.sql import statements as sql
 from sonde.storage.sql.database import Database
 from sonde.storage.sql.rows import outcome_columns, to_record
@@ -21,7 +21,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass
 class Locked:
-    """A study that this transaction alone writes to. ``now`` tells leases, ``stamp`` is for people to read."""
+    """A study locked by this transaction. ``now`` measures leases; ``stamp`` is a time for people."""
 
     id: int
     name: str
@@ -29,11 +29,11 @@ class Locked:
     next_number: int
     now: float
     stamp: float
-    holder: str | None
+    suggester: str | None
     process: str
-    turn_began: float
-    turn_ends: float
-    round: Round
+    suggesting_since: float
+    suggester_lease_ends: float
+    last: LastSuggestion
     anybody_waits: bool
 
 
@@ -44,19 +44,19 @@ def lock(connection: sa.Connection, database: Database, study: str) -> Locked:
         raise rules.study_deleted()
     now = database.clock(connection, row.clock)
     return Locked(
-        row.id, row.name, row.revision, row.next_number, now, time.time() if database.sqlite else now, row.holder,
-        row.process or "", row.turn_began or now, row.turn_ends or 0.0,
-        last_round(row), bool(row.anybody_waits),
+        row.id, row.name, row.revision, row.next_number, now, time.time() if database.sqlite else now, row.suggester,
+        row.process or "", row.suggesting_since or now, row.suggester_lease_ends or 0.0,
+        last_suggestion(row), bool(row.anybody_waits),
     )  # fmt: skip
 
 
-def last_round(row: Any) -> Round:
-    """Return the last turn that ended."""
-    return Round(row.round_served or 0, row.round_ended or 0.0, row.round_took or 0.0, row.round_suggester)
+def last_suggestion(row: Any) -> LastSuggestion:
+    """Return the last batch of suggestions from the columns ``round_*``."""
+    return LastSuggestion(row.round_served or 0, row.round_ended or 0.0, row.round_took or 0.0, row.round_suggester)
 
 
 def revision(connection: sa.Connection, study: str) -> tuple[int, int]:
-    """Return the id and the revision of a study, to read it."""
+    """Return the id and the revision of a study that is only read."""
     found = connection.execute(sql.SELECT_REVISION, {"key": study}).one_or_none()
     if found is None:
         raise rules.study_deleted()
@@ -64,7 +64,7 @@ def revision(connection: sa.Connection, study: str) -> tuple[int, int]:
 
 
 def find(connection: sa.Connection, study: int, trial: TrialKey) -> TrialRecord | None:
-    """Return the trial that is meant, or None."""
+    """Return the trial of a key, or None."""
     if trial.token is None:
         number = trial.number if abs(trial.number) < 2**63 else -1
         found = connection.execute(sql.SELECT_RECORD, {"study": study, "one": number}).one_or_none()
@@ -74,7 +74,7 @@ def find(connection: sa.Connection, study: int, trial: TrialKey) -> TrialRecord 
 
 
 def known(connection: sa.Connection, own: Locked, trial: TrialKey) -> TrialRecord:
-    """Return the trial that is meant; raise ``UnknownTrial``."""
+    """Return the trial of a key; raise ``UnknownTrial``."""
     record = find(connection, own.id, trial)
     if record is None:
         raise rules.unknown_trial(own.name, trial)
@@ -88,9 +88,9 @@ def under(connection: sa.Connection, study: int, tokens: Sequence[str]) -> list[
 
 
 def queue(connection: sa.Connection, own: Locked, token: str) -> tuple[list[int], bool]:
-    """Lose trials whose lease has ended, cut leases that lie too far ahead.
+    """Mark trials whose lease has ended as lost; shorten leases that end too late.
 
-    Return the numbers that wait, and whether there is a trial under the token.
+    Return the numbers of the waiting trials, and whether there is a trial with the token.
     """
     due = connection.execute(sql.SELECT_DUE, {"study": own.id, "now": own.now, "first": token}).all()
     given = [row for row in due if row.token == token]
@@ -104,7 +104,7 @@ def queue(connection: sa.Connection, own: Locked, token: str) -> tuple[list[int]
 
 
 def lose(connection: sa.Connection, own: Locked, numbers: Sequence[int], *, given_back: bool = False) -> list[int]:
-    """Make trials lost and queue them again; retries fail, unless they are given back. Return what was queued."""
+    """Mark trials as lost and queue retries; retries fail unless given back. Return the numbers of the new retries."""
     rows = connection.execute(sql.SELECT_THESE, {"study": own.id, "numbers": list(numbers)}).all()
     again = [row for row in rows if given_back or row.retry_of is None]
     end(connection, own, [row.number for row in again], State.LOST)
@@ -117,14 +117,14 @@ def lose(connection: sa.Connection, own: Locked, numbers: Sequence[int], *, give
 
 
 def end(connection: sa.Connection, own: Locked, numbers: Sequence[int], state: State, why: str | None = None) -> None:
-    """Give trials a last state that is no result."""
+    """Set the last state of trials that have no result."""
     if numbers:
         values = {"numbers": list(numbers), "to": state.value, "rev": own.revision, "stamp": own.stamp, "why": why}
         connection.execute(sql.END, {"study": own.id, **values})
 
 
 def append(connection: sa.Connection, own: Locked, rows: Rows) -> list[int]:
-    """Insert trials under the next numbers, and return those."""
+    """Insert trials under the next numbers, and return the numbers."""
     numbers = insert(connection, own, rows)
     if numbers:
         connection.execute(sql.SET_NEXT_NUMBER, {"study": own.id, "next": own.next_number})
@@ -132,7 +132,7 @@ def append(connection: sa.Connection, own: Locked, rows: Rows) -> list[int]:
 
 
 def insert(connection: sa.Connection, own: Locked, rows: Rows) -> list[int]:
-    """Insert trials under the next numbers; the caller writes the next number down."""
+    """Insert trials under the next numbers; the caller stores the next number."""
     numbers = list(range(own.next_number, own.next_number + len(rows)))
     if rows:
         common = {"study_id": own.id, "revision": own.revision}

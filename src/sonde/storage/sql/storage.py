@@ -1,4 +1,4 @@
-"""The port in SQL. The methods read as the contract does; their transactions are made of ``steps`` and ``asking``."""
+"""The storage interface in SQL. ``steps`` and ``asking`` hold the parts of its transactions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from sonde.storage import rules
-from sonde.storage.port import Asker, AskTurn, Storage, StudyHeader, StudySummary
+from sonde.storage.port import Asker, AskReply, Storage, StudyHeader, StudySummary
 from sonde.storage.sql import asking, catalogue, steps, waiting
 from sonde.storage.sql import statements as sql
 from sonde.storage.sql.database import Database
@@ -48,7 +48,7 @@ class SqlStorage(Storage):
     def _write(
         self, study: str, work: Callable[[sa.Connection, Locked], T], *, durable: bool, wakes: bool = False
     ) -> T:
-        """Run ``work`` on a locked study; ``wakes`` tells those who wait for a turn."""
+        """Run ``work`` on a locked study; ``wakes`` notifies waiting askers."""
 
         def locked(connection: sa.Connection) -> T:
             done = work(connection, steps.lock(connection, self._database, study))
@@ -118,54 +118,56 @@ class SqlStorage(Storage):
 
     def begin_ask(
         self, study: str, tokens: Sequence[str], asker: Asker, *, since: int = 0, limit: int | None = None
-    ) -> AskTurn:
-        """Expire, claim, take the turn or tickets."""
+    ) -> AskReply:
+        """Expire leases, claim waiting trials, become the suggester or leave tickets."""
 
-        def work(connection: sa.Connection, own: Locked) -> AskTurn:
-            turn = asking.begin(connection, own, tokens, asker, since, limit)
-            if turn.missing and not turn.granted and turn.holder is None:  # one more waits: the next one may begin
+        def work(connection: sa.Connection, own: Locked) -> AskReply:
+            reply = asking.begin(connection, own, tokens, asker, since, limit)
+            if (
+                reply.missing and not reply.granted and reply.suggester is None
+            ):  # with one more waiting, the next suggester may begin
                 waiting.tell_waiters(connection, self._database, study)
-            return turn
+            return reply
 
         return self._write(study, work, durable=False)
 
     def wait(self, study: str, tokens: Sequence[str], asker: Asker, seconds: float) -> None:
-        """Wait for a turn."""
+        """Wait for a change that may concern the asker."""
         values = {"key": study, "first": tokens[0]}
 
         def look(connection: sa.Connection) -> tuple[bool, float]:
             row = connection.execute(sql.SELECT_WAIT, values).one_or_none()
             if row is None:
-                return True, 0.0  # deleted: who asks again is told so
+                return True, 0.0  # deleted: the next ask raises
             return asking.may_have_something(row, asker, self._database.clock(connection, row.clock))
 
         waiting.wait(self._database, study, look, seconds)
 
-    def renew_turn(self, study: str, asker: Asker) -> bool:
-        """Extend the turn."""
+    def renew_suggester_lease(self, study: str, asker: Asker) -> bool:
+        """Extend the suggester's lease."""
 
         def work(connection: sa.Connection) -> bool:
-            ends = self._database.clock(connection) + asker.turn
+            ends = self._database.clock(connection) + asker.suggester_lease
             values = {"key": study, "who": asker.name, "ends": ends}
-            return connection.execute(sql.RENEW_TURN, values).rowcount == 1
+            return connection.execute(sql.RENEW_SUGGESTER_LEASE, values).rowcount == 1
 
         return self._database.write(work, durable=False)
 
-    def end_turn(self, study: str, holder: str) -> None:
-        """End a turn."""
+    def end_suggester_lease(self, study: str, suggester: str) -> None:
+        """End the suggester's lease."""
 
         def work(connection: sa.Connection, own: Locked) -> None:
-            if own.holder == holder:
-                asking.end_turn(connection, own)
+            if own.suggester == suggester:
+                asking.end_suggester_lease(connection, own)
 
         self._write(study, work, durable=False, wakes=True)
 
     def finish_ask(
-        self, study: str, turn: AskTurn, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
+        self, study: str, reply: AskReply, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
     ) -> list[TrialRecord] | None:
-        """Insert suggestions and end the turn."""
+        """Insert suggestions and end the suggester's lease."""
         return self._write(
-            study, lambda connection, own: asking.finish(connection, own, turn, rows, tokens, asker), durable=False,
+            study, lambda connection, own: asking.finish(connection, own, reply, rows, tokens, asker), durable=False,
             wakes=True,
         )  # fmt: skip
 

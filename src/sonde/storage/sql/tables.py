@@ -1,4 +1,4 @@
-"""The schema as the code sees it. Databases are brought to it by the migrations alone; a test holds the two equal."""
+"""The schema. Only migrations change a database; a test checks that they arrive at this schema."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Key = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 studies = sa.Table(
     "studies",
     metadata,
-    sa.Column("id", _Key, primary_key=True, autoincrement=True),  # drawn at random: none is used twice
+    sa.Column("id", _Key, primary_key=True, autoincrement=True),  # random: never used twice
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("space", sa.Text, nullable=False),
     sa.Column("direction", sa.Text, nullable=False),
@@ -21,15 +21,15 @@ studies = sa.Table(
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("revision", sa.BigInteger, nullable=False),
     sa.Column("next_number", sa.BigInteger, nullable=False),
-    sa.Column("holder", sa.Text),
-    sa.Column("turn_ends", sa.Double),
+    sa.Column("holder", sa.Text),  # the suggester
+    sa.Column("turn_ends", sa.Double),  # when its lease ends
     sa.Column("uuid", sa.Text),
-    sa.Column("process", sa.Text),  # of the holder
-    sa.Column("turn_began", sa.Double),
-    sa.Column("round_served", sa.Integer),  # the last turn: how many askers it served,
+    sa.Column("process", sa.Text),  # of the suggester
+    sa.Column("turn_began", sa.Double),  # when it began to suggest
+    sa.Column("round_served", sa.Integer),  # the last batch: for how many askers it was,
     sa.Column("round_ended", sa.Double),  # when it ended,
     sa.Column("round_took", sa.Double),  # how long it took,
-    sa.Column("round_suggester", sa.Text),  # and whose it was
+    sa.Column("round_suggester", sa.Text),  # and who computed it
     sa.Index("studies_by_uuid", "uuid", unique=True),
 )
 

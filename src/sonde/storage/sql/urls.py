@@ -1,6 +1,6 @@
-"""From what a user writes to a database's URL, and back to something that may be shown.
+"""Parses database URLs, and prints them without the password.
 
-A password may stand where it will and hold what it will, an ``@`` too: what is printed, raised or logged never has it.
+A password may hold any character, ``@`` too, and may be in ``?password=``. No message or log line repeats it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SQLITE_OPTIONS = {"mode", "cache", "timeout", "uri", "nolock", "immutable", "ch
 
 
 def parse(text: str) -> sa.URL:
-    """Return the URL of a database; raise ``OptionError`` without repeating what may be a password."""
+    """Return the URL of a database; raise ``OptionError`` without repeating a possible password."""
     scheme = _SCHEME.match(text)
     if scheme is None:
         if not text.endswith(_ENDINGS):
@@ -41,7 +41,7 @@ def shown(url: sa.URL) -> str:
 
 
 def scrubbed(message: str, url: sa.URL) -> str:
-    """Return a driver's message without the password, should it repeat it."""
+    """Return a driver's message with the password removed."""
     password = str(url.password or "")
     return message.replace(password, "***") if password else message
 

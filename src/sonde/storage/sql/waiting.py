@@ -1,7 +1,7 @@
-"""Waiting for a turn without asking the database all the time.
+"""Waiting for another process's write without querying the database all the time.
 
-PostgreSQL tells those who listen. SQLite has a counter that changes when another connection has written, which is read
-in a few microseconds; only then is there anything to look at.
+PostgreSQL notifies listeners. SQLite has a counter (``data_version``) that changes when another connection has written.
+Reading it takes a few microseconds; the tables are queried only when it has changed.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from sqlalchemy.exc import DBAPIError
 from sonde.storage.sql.database import Database
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.02  # seconds between two looks at the counter
-_SOON = 0.05  # seconds after which a server that has gone is tried again
+_SOON = 0.05  # seconds after which an unreachable server is tried again
 
-Look = Callable[[sa.Connection], tuple[bool, float]]  # whether there is something, and for how long to sleep if not
+Look = Callable[[sa.Connection], tuple[bool, float]]  # whether there is something; else seconds to sleep
 
 
 def channel(study: str) -> str:
-    """Return the name under which PostgreSQL tells of a study."""
+    """Return the name of a study's PostgreSQL notification channel."""
     return f"sonde_{study}"
 
 
 def tell_waiters(connection: sa.Connection, database: Database, study: str) -> None:
-    """Wake those who wait, when this transaction is committed."""
+    """Notify waiting askers when this transaction is committed."""
     if not database.sqlite:
         connection.execute(sa.select(sa.func.pg_notify(channel(study), "")))
 
@@ -37,7 +37,7 @@ def wait(database: Database, study: str, look: Look, seconds: float) -> None:
     try:
         with database.raw_connection() as connection:
             (_wait_on_sqlite if database.sqlite else _wait_on_postgres)(connection, study, look, seconds)
-    except DBAPIError:  # busy, or restarting: whoever asks next hears of it
+    except DBAPIError:  # busy or restarting: the next ask retries, and reports it
         time.sleep(_SOON)
 
 

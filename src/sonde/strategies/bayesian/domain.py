@@ -52,7 +52,7 @@ class Domain:
 
     def snap(self, points: Array) -> tuple[Array, Mask]:
         """Return the nearest points that stand for configurations, and which coordinates are active."""
-        return self.space.codec.snap(points)
+        return self.space.codec.project(points)
 
     def feasible(self, points: Array) -> Mask:
         """Return which points meet the known constraints."""

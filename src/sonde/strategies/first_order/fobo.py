@@ -179,7 +179,7 @@ class FOBO(Bayesian):
     def _knows_gradients(self, space: Space, history: History) -> bool:
         """Whether there are gradients to use: in high dimension, of a continuous parameter."""
         continuous = any(axis.continuous for axis in space.codec.axes)
-        if not history.has_slopes or (is_high_dimensional(space) and not continuous):
+        if not history.has_gradients or (is_high_dimensional(space) and not continuous):
             return False
         return bool(np.isfinite(self._observations(space, history).gradients).any())
 

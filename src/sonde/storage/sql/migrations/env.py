@@ -1,4 +1,4 @@
-"""Run the migrations on the connection, and inside the transaction, that ``database`` hands over."""
+"""Runs the migrations on the connection and in the transaction that ``database`` passes in."""
 
 from alembic import context
 

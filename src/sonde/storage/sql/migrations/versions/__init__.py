@@ -1,1 +1,1 @@
-"""One file a step, in order."""
+"""The migrations, one file each, in order."""

@@ -1,4 +1,4 @@
-"""Studies known by a UUID and trials by a token; tickets of those who wait; lengths of leases; states; clocks."""
+"""UUIDs of studies, tokens of trials, tickets of waiting askers, lengths of leases, states, clocks."""
 
 import uuid
 
@@ -12,7 +12,7 @@ _key = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Add columns and tables; what is there stays as it is. Trials of before have no token and are told by number."""
+    """Add columns and tables; existing data stay. Existing trials have no token and are identified by number."""
     for column in (
         sa.Column("uuid", sa.Text),
         sa.Column("process", sa.Text),
