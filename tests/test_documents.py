@@ -38,16 +38,6 @@ def test_spaces_of_the_docs_are_spaces() -> None:
     assert namespace["space"].finite is False
 
 
-@pytest.mark.parametrize("page", ["docs/spaces.md", "docs/storage.md", "docs/studies.md"])
-def test_the_blocks_of_a_page_run_one_after_the_other(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    namespace: dict[str, Any] = {}
-    for block in blocks(page):
-        exec(block, namespace)
-
-
 def test_the_noise_of_the_docs_is_seen_through(capsys: pytest.CaptureFixture[str]) -> None:
     [block] = [each for each in blocks("docs/studies.md") if "random.gauss" in each]
     namespace: dict[str, Any] = {}

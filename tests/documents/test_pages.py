@@ -14,7 +14,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PREAMBLES = Path(__file__).with_name("preambles")
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# a block that begins with the name of a file, "# train.py", is that file, and not run here
+BLOCK = re.compile(r"^```python\n(?!# \S+\.py\n)(.*?)^```$", re.DOTALL | re.MULTILINE)
 NEEDS_JAX = re.compile(r"\bjnp?\.|import jax|sonde\.kernels|sonde import kernels")
 
 
