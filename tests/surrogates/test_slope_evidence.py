@@ -57,6 +57,7 @@ def test_it_is_the_density_of_a_normal(profile: str, trend: str | None, shown: s
     assert log_evidence(covariance, sites, *data)[0] == pytest.approx(density(covariance, sites, *data), rel=1e-10)
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("trend", TRENDS)
 def test_it_is_the_density_with_the_matrix_of_the_kernels(trend: str | None) -> None:
     covariance, sites = slope_covariance("matern52", trend), some_sites(close_points())
