@@ -63,6 +63,7 @@ def test_it_is_the_density_of_a_normal(profile: str, trend: str | None, shown: s
     assert log_evidence(covariance, layout, *data)[0] == pytest.approx(density(covariance, layout, *data), rel=1e-10)
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("trend", TRENDS)
 def test_it_is_the_density_with_the_matrix_of_the_kernels(trend: str | None) -> None:
     covariance, layout = gradient_covariance("matern52", trend), partial_layout(close_points())
