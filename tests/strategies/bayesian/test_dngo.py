@@ -320,7 +320,7 @@ def test_the_method_of_the_paper_works() -> None:
 
 
 def test_auto_takes_it_when_there_are_many_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auto_module, "MANY", 30)
+    monkeypatch.setattr(auto_module, "EXACT_GP_LIMIT", 30)
     few = study_of(PLANE, [(params, quadratic(params)) for params in spread(PLANE, 30)], "auto")
     many = study_of(
         PLANE, [(params, quadratic(params) if i else None) for i, params in enumerate(spread(PLANE, 31))], "auto"
