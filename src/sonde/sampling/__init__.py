@@ -3,7 +3,7 @@
 A number depends on the key or index that is asked for, never on what was drawn before or in which process.
 """
 
-from sonde.sampling.key import Key
+from sonde.sampling.key import Key, Stream
 from sonde.sampling.sobol import sobol
 
-__all__ = ["Key", "sobol"]
+__all__ = ["Key", "Stream", "sobol"]

@@ -19,6 +19,8 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
+from sonde.sampling.key import Key, Stream
+
 BITS = 32
 Words = NDArray[np.uint32]
 
@@ -39,7 +41,7 @@ def sobol(start: int, count: int, dimension: int, *, seed: int | None = None) ->
     points = np.asarray((words + half) / 2.0**BITS, dtype=np.float64)
     missing = dimension - points.shape[1]
     if missing:
-        extra = [np.random.default_rng([seed or 0, number, 1]).random(missing) for number in index.tolist()]
+        extra = [Key(seed or 0, number).rng(Stream.BEYOND_SOBOL).random(missing) for number in index.tolist()]
         points = np.hstack([points, np.array(extra).reshape(count, missing)])
     return points
 
@@ -74,7 +76,7 @@ def _direction_words(polynomial: int, initial: list[int]) -> list[int]:
 def _scrambled(dimension: int, seed: int) -> tuple[Words, Words]:
     """Return scrambled direction numbers (d, B) and the digital shift (d,)."""
     directions, _ = _directions(dimension)
-    rng = np.random.default_rng([seed, dimension, 2])
+    rng = Key(seed, dimension).rng(Stream.SCRAMBLE)
     random = rng.integers(0, 2**BITS, size=(len(directions), BITS), dtype=np.uint32)
     scrambled = np.zeros_like(directions)
     for bit in range(BITS):  # output bit = parity of the chosen more significant bits, and of the bit itself

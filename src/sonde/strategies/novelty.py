@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.errors import InfeasibleSpace
-from sonde.sampling import Key
+from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.repeating import most_promising
 from sonde.trials import History
@@ -24,8 +24,6 @@ Array = NDArray[np.float64]
 MAX_DRAWS = 20_000
 ENUMERATED_FIRST = 2**12  # a space of at most this size is enumerated instead of random draws
 ENUMERATED_LAST = 2**20  # a space of at most this size is enumerated after random draws fail
-
-_REDRAW, _PICK = 3, 4  # purposes of the key's random streams; the Sobol sequence has 1 and 2
 
 
 def novel_rows(space: Space, history: History, units: Array, key: Key, taken: Collection[bytes] = ()) -> Array:
@@ -68,7 +66,7 @@ def _replacement(space: Space, history: History, taken: Counter[bytes], key: Key
 
 
 def _redraw(space: Space, history: History, taken: Counter[bytes], key: Key) -> Array | None:
-    rng, drawn, block = key.rng(_REDRAW), 0, 16
+    rng, drawn, block = key.rng(Stream.REDRAW), 0, 16
     while drawn < MAX_DRAWS:
         for row in space.codec.decode(rng.random((block, len(space)))):
             if _acceptable(row, space, history, taken):
@@ -86,5 +84,5 @@ def _pick_enumerated(space: Space, history: History, taken: Counter[bytes], key:
         )
     left = [row for row in feasible if not history.contains(row) and row.tobytes() not in taken]
     if not left and history.noisy:  # with noise a repetition is informative
-        return most_promising(history, feasible, taken, key.rng(_PICK))
-    return left[int(key.rng(_PICK).integers(len(left)))] if left else None
+        return most_promising(history, feasible, taken, key.rng(Stream.PICK))
+    return left[int(key.rng(Stream.PICK).integers(len(left)))] if left else None

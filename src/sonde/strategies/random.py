@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.sampling import Key
+from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.novelty import novel_rows
 from sonde.strategies.port import Strategy
@@ -19,7 +19,7 @@ class Random(Strategy):
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Draw each trial from its own random stream, so that a batch equals as many single asks."""
-        units = np.array([key.at(offset).rng().random(len(space)) for offset in range(count)])
+        units = np.array([key.at(offset).rng(Stream.UNIFORM).random(len(space)) for offset in range(count)])
         return novel_rows(space, history, units, key)
 
     def explain(self, space: Space, history: History) -> str:

@@ -21,6 +21,7 @@ from sonde.acquisition.port import Acquisition
 from sonde.acquisition.utilities import UTILITIES, Utility
 from sonde.errors import OptionError
 from sonde.extras import require
+from sonde.sampling import Key, Stream
 from sonde.strategies.bayesian.model import Fantasies, Surrogate
 
 Array = NDArray[np.float64]
@@ -90,5 +91,5 @@ def acquire(
 def _representers(surrogate: Surrogate, net: Array, seed: int) -> Array:
     """Return points where the maximum may be: drawn from the net in proportion to the expected improvement."""
     improvement = Pointwise("log_ei", surrogate.posteriors[0], surrogate.features, np.array([surrogate.best]))
-    promise = improvement.values(net[:, None, :]) + np.random.default_rng([seed, 11]).gumbel(size=len(net))
+    promise = improvement.values(net[:, None, :]) + Key(seed, 0).rng(Stream.REPRESENTERS).gumbel(size=len(net))
     return net[np.argsort(-promise, kind="stable")[:REPRESENTERS]]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sonde.acquisition.utilities import Utility
 from sonde.errors import OptionError
 from sonde.extras import require
-from sonde.sampling import Key
+from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.acquisitions import check_acquisition
 from sonde.strategies.bayesian.gp import fit_surrogate as fit_exact_surrogate
@@ -53,7 +53,6 @@ BEST = {"cpu": "soap", "gpu": "adam"}  # optimizer="auto": steps are cheap on a 
 EXACT_UP_TO = 256  # trials; beyond, the basis is the one that predicts held-out observations better
 COVARIANCE_ROWS = 128  # observations that fit the covariance of the radial basis and the scale of the values
 CLIP = 30.0  # standardised values are clipped to +-CLIP
-_DRAW = 12  # number of the random stream
 
 
 class Observations(NamedTuple):
@@ -165,7 +164,7 @@ class DNGO(Bayesian):
         observations = self._observations(history)
         if self.basis != "networks" and len(observations.finished) <= EXACT_UP_TO:
             return fit_exact_surrogate(space, history, self._fits, hyperparameters="draw", key=key)
-        return self._fit_surrogate(space, history, observations, self._fits, key.rng(_DRAW))
+        return self._fit_surrogate(space, history, observations, self._fits, key.rng(Stream.HYPERPARAMETERS))
 
     def _observations(self, history: History) -> Observations:
         """Return the observations of a history, and use its cache for trained networks."""

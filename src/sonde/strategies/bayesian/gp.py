@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.acquisition.utilities import Utility
-from sonde.sampling import Key
+from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.acquisitions import check_acquisition
 from sonde.strategies.bayesian.joint_search import SEARCHES
@@ -36,7 +36,6 @@ DRAWS = {"draw": 1, "slice": 10}  # how many hyperparameters are drawn
 WHOLE = 100  # up to so many values a draw is of all hyperparameters; beyond, where it is dearer, of a share of them
 DRAWN = 16  # and of at most so many
 ANY = Key(0, 0)
-_DRAW = 12  # purpose of the key's stream
 
 
 class GP(Bayesian):
@@ -120,7 +119,15 @@ def fit_surrogate(
     covariances = [fitted.covariance]
     if draw:
         share = min(1.0, WHOLE / len(y), DRAWN / len(fitted.covariance.theta))
-        thetas = sample(fitted.covariance, x, y, noise, count=DRAWS[hyperparameters], rng=key.rng(_DRAW), share=share)
+        thetas = sample(
+            fitted.covariance,
+            x,
+            y,
+            noise,
+            count=DRAWS[hyperparameters],
+            rng=key.rng(Stream.HYPERPARAMETERS),
+            share=share,
+        )
         covariances = [replace(fitted.covariance, theta=theta) for theta in thetas]
     posteriors = tuple(ExactPosterior.of(each, x, y, noise) for each in covariances)
     usable = history.violations[done.numbers] <= 0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sonde.acquisition.port import Acquisition
 from sonde.optimizers import adam, choose_starts, direct
-from sonde.sampling import Key
+from sonde.sampling import Key, Stream
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.search import Box, back_inside, candidates, slide
 
@@ -26,7 +26,6 @@ STARTS = 4
 RANDOM_POOLS = 2**15
 ADAM_STEPS = 256
 DIRECT_EVALUATIONS = 2000
-_POOLS = 8  # purpose of the key's stream
 
 
 def best_pool(
@@ -95,13 +94,13 @@ def _dividing(
 def _starts(acquisition: Acquisition, points: Array, size: int, key: Key, guess: Array | None) -> Array:
     pools = _drawn(points, RAW, size, key)
     count = STARTS if guess is None else 1  # beside a good guess, one other start is insurance enough
-    chosen = pools[choose_starts(acquisition.values(pools), count, key.rng(_POOLS + 1), log=acquisition.log)]
+    chosen = pools[choose_starts(acquisition.values(pools), count, key.rng(Stream.BATCH_STARTS), log=acquisition.log)]
     return chosen if guess is None else np.concatenate([guess[None], chosen])
 
 
 def _drawn(points: Array, count: int, size: int, key: Key) -> Array:
     """Return ``count`` pools (count, size, d) of candidates drawn at random."""
-    return points[key.rng(_POOLS).integers(len(points), size=(count, size))]
+    return points[key.rng(Stream.BATCHES).integers(len(points), size=(count, size))]
 
 
 Search = Callable[[Acquisition, Domain, Box, Array, int, Key, "Array | None"], Array]

@@ -24,7 +24,7 @@ from scipy.linalg import solve_triangular
 from sonde.acquisition.averages import LEAST, average
 from sonde.acquisition.closed import FORMULAS
 from sonde.acquisition.sampling import base_samples
-from sonde.sampling import Key
+from sonde.sampling import Key, Stream
 from sonde.strategies.bayesian.acquisitions import acquire
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.model import Fantasies, Surrogate
@@ -39,7 +39,6 @@ STARTS, CALLS = 16, 25  # local searches that add candidates, and the evaluation
 TINY = 1e-12  # the least variance
 MIN_DISTANCE = 0.01  # of points of one batch, in sides of the box
 REFINED, NEIGHBOURS = 16, 96  # for the first 16 points, 96 candidates are added around the best one
-_THOMPSON, _NEIGHBOURS = 14, 15  # numbers of the random streams
 FANTASIES = 16
 RESIDUAL = 0.1  # variance of the residual, as a share of the candidates' mean variance
 LENGTH_SCALE = 0.2  # of the residual, times the square root of the number of features
@@ -90,7 +89,7 @@ class _ThompsonSamples:
     """Thompson sampling: a function drawn from the posterior for each point to select."""
 
     def __init__(self, surrogate: Surrogate, points: Array, count: int, key: Key) -> None:
-        rng, x = key.rng(_THOMPSON), surrogate.features(points)
+        rng, x = key.rng(Stream.THOMPSON), surrogate.features(points)
         marginals = [posterior.pool(x) for posterior in surrogate.posteriors]
         share = -(-count // len(marginals))
         self._functions = np.concatenate([each.draw(rng, share) for each in marginals], axis=1)
@@ -115,7 +114,7 @@ class _ExpectedImprovement:
         self._surrogate = surrogate
         share = max(2, FANTASIES // len(surrogate.posteriors))
         base = base_samples(share, len(pending) + count, seed)
-        uniforms = np.random.default_rng([seed, 13]).random((share, len(pending) + count))
+        uniforms = Key(seed, 0).rng(Stream.PENDING_FAILURES).random((share, len(pending) + count))
         self._log_probability = self._log_probabilities(points)
         probability = np.exp(self._log_probabilities(pending))
         x_pending, best = surrogate.features(pending), surrogate.best or 0.0
@@ -242,7 +241,7 @@ class _ConditionedCandidates:
 
 def _neighbours(point: Array, domain: Domain, box: Box, key: Key) -> Array:
     """Return feasible points near a candidate."""
-    near = np.clip(domain.spread(point[None], NEIGHBOURS, key.rng(_NEIGHBOURS)), box.low, box.high)
+    near = np.clip(domain.spread(point[None], NEIGHBOURS, key.rng(Stream.NEIGHBOURS)), box.low, box.high)
     near, _ = domain.snap(near)
     return near[box.away(near, domain.free) & domain.feasible(near)]
 

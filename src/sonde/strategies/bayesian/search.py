@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sonde.acquisition.port import Acquisition
 from sonde.optimizers import bfgs, choose_starts
-from sonde.sampling import Key, sobol
+from sonde.sampling import Key, Stream, sobol
 from sonde.strategies.bayesian.domain import Domain
 
 Array = NDArray[np.float64]
@@ -26,7 +26,6 @@ ROUNDS = 20  # of moves on the lattice
 TOLERANCE, FINE = 1e-4, 1e-6  # of a climb from every start, and of the last one from the best end
 CALLS = 50  # of a climb: what comes after them is gained along narrow ridges, slowly
 FAR = 0.1  # from a excluded point, in units of the cube
-_CANDIDATES, _STARTS = 5, 6  # purposes of the key's streams
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def candidates(domain: Domain, box: Box, key: Key, count: int = CANDIDATES) -> A
     """Return feasible points: two thirds spread over the box, one third around the centres."""
     if domain.listed is not None:
         return domain.listed
-    rng = key.rng(_CANDIDATES)
+    rng = key.rng(Stream.CANDIDATES)
     even = sobol(int(rng.integers(2**24)), count, len(box.low), seed=key.seed)
     points = box.low + (box.high - box.low) * even
     if len(box.centres):
@@ -69,7 +68,7 @@ def best_point(acquisition: Acquisition, domain: Domain, box: Box, key: Key, *, 
         return None
     values = point_values(acquisition, points)
     if domain.listed is None:
-        chosen = points[choose_starts(values, STARTS // thrift, key.rng(_STARTS), log=acquisition.log)]
+        chosen = points[choose_starts(values, STARTS // thrift, key.rng(Stream.ASCENT_STARTS), log=acquisition.log)]
         improved = climb(acquisition, domain, box, chosen, calls=CALLS // thrift)
         if thrift == 1 and domain.free.any():
             best = improved[[int(np.argmax(point_values(acquisition, improved)))], None]

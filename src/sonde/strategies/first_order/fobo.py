@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from sonde.sampling import Key
+from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.gp import GP, feasibility
@@ -66,7 +66,6 @@ NEAREST, LATEST = 12, 2  # observations of a local model: the nearest, and the l
 STEPS = 50  # of L-BFGS on the posterior mean in high dimension
 KERNELS = ("matern52", "rbf", "rational_quadratic")
 TRENDS = {"auto": TREND_NAMES, "none": TREND_NAMES[:1], **{str(name): (name,) for name in TREND_NAMES[1:]}}
-_START = 13  # purpose of the key's stream
 
 
 class FOBO(Bayesian):
@@ -244,7 +243,9 @@ class FOBO(Bayesian):
         points = []
         for trial in (key.at(offset) for offset in range(count)):
             changes = not searching_locally(space, domain, np.array([trial.number]))[0]
-            changed = changed_point(domain, self._incumbent(history), trial.rng(_START)) if changes else None
+            changed = (
+                changed_point(domain, self._incumbent(history), trial.rng(Stream.LOCAL_STARTS)) if changes else None
+            )
             if changed is not None:
                 points.append(changed)
             elif continues_search(active, trial.number if domain.free.all() else trial.number // 2):
@@ -361,7 +362,7 @@ class FOBO(Bayesian):
 
         Discrete parameters are random; in high dimension, without a model to choose them, mostly the incumbent's.
         """
-        features, rng = features_of(space), trial.rng(_START)
+        features, rng = features_of(space), trial.rng(Stream.LOCAL_STARTS)
         minimizer = self._global_trends(space, history, minima).sample_minimizer(rng)
         point = rng.random(len(space))
         if is_high_dimensional(space):

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.igo import Family
+from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.space.axis import Axis
 from sonde.strategies.natural_gradient.families import Families
@@ -26,7 +27,6 @@ from sonde.strategies.natural_gradient.success_rate import SuccessRate
 
 Array = NDArray[np.float64]
 
-_SWEEP, _PERTURBATION, _INACTIVE = 23, 24, 25  # purposes of the random streams
 PERTURBED = 0.3  # a perturbation changes 1 + G parameters, G geometric with this success probability
 MAX_PERTURBATIONS = 100  # tried in a row; if all are known or infeasible, the space counts as exhausted
 
@@ -159,13 +159,13 @@ class BitFlipSearch:
             if not self._moved:
                 return self._perturbed(self._completed(log.rows[log.best[self._latest]]))
             self._sweeps, self._moved = self._sweeps + 1, False
-            self._sweep = iter(self._moves.sweep(np.random.default_rng([self._seed, self._sweeps, _SWEEP])))
+            self._sweep = iter(self._moves.sweep(Key(self._seed, self._sweeps).rng(Stream.SWEEP)))
 
     def _perturbed(self, incumbent: Candidate) -> Candidate | None:
         """Return the incumbent with a few random changes."""
         for _ in range(MAX_PERTURBATIONS):
             self._perturbations += 1
-            rng = np.random.default_rng([self._seed, self._perturbations, _PERTURBATION])
+            rng = Key(self._seed, self._perturbations).rng(Stream.PERTURBATION)
             candidate, count = incumbent, 1 + int(rng.geometric(PERTURBED))
             for move in self._moves.sweep(rng)[:count]:
                 candidate = self._changed(candidate, move)
@@ -186,7 +186,7 @@ class BitFlipSearch:
 
     def _completed(self, row: Array) -> Candidate:
         """Return a row as a candidate; inactive parameters get random numbers, for when a move activates them."""
-        numbers = self._moves.random_numbers(np.random.default_rng([self._seed, self._latest, _INACTIVE]))
+        numbers = self._moves.random_numbers(Key(self._seed, self._latest).rng(Stream.INACTIVE))
         return self._candidate(np.where(np.isnan(row), numbers, row))
 
     def _unvisited(self, candidate: Candidate) -> bool:

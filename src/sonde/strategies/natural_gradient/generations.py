@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.igo import IGO, Family
+from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.natural_gradient.families import Families
 from sonde.strategies.natural_gradient.observation_log import ObservationLog, ObservedLoss, row_fingerprint
@@ -25,7 +26,6 @@ from sonde.strategies.natural_gradient.success_rate import SuccessRate
 
 Array = NDArray[np.float64]
 
-_GENERATION, _EXTRA = 21, 22  # purposes of the random streams
 RANKED_LAST = ObservedLoss(np.inf, -1)  # of a sample that violates a ``where``, or was lost or cancelled
 MAX_IDLE_GENERATIONS = 50  # generations without a new observation, after which the distribution restarts
 EXTRA_BLOCK = 32  # extra samples that are drawn together
@@ -97,13 +97,13 @@ class Generations:
         self._draw()
 
     def _draw(self) -> None:
-        rng = np.random.default_rng([self._seed, self.number, _GENERATION])
+        rng = Key(self._seed, self.number).rng(Stream.GENERATION)
         self._generation = self._sampled(rng, self.search.sample_size)
         self._extras: list[Sample] = []
 
     def _extra(self, index: int) -> Sample:
         while len(self._extras) <= index:
-            rng = np.random.default_rng([self._seed, self.number, _EXTRA, len(self._extras)])
+            rng = np.random.default_rng([self._seed, self.number, Stream.EXTRA_SAMPLES, len(self._extras)])
             self._extras += self._sampled(rng, EXTRA_BLOCK)
         return self._extras[index]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sonde.errors import OptionError
 from sonde.igo import PBIL
-from sonde.sampling import Key
+from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.history_warnings import warn_of_history
 from sonde.strategies.natural_gradient.bitflip_search import BitFlipSearch, Candidate
@@ -32,7 +32,6 @@ Array = NDArray[np.float64]
 # trials of the local search for each of the gradient at equal success rates; benchmarks/igo/pseudo_boolean
 LOCAL_SEARCH_WEIGHT = 3.0
 SETTINGS = ("sample_size", "largest_sample_size", "step_size", "alpha")  # passed on to ``sonde.igo.IGO``
-_CHOICE, _UNIFORM = 26, 27  # purposes of the key's random streams
 
 
 class IGO(Strategy):
@@ -74,7 +73,7 @@ class IGO(Strategy):
         for offset in range(count):
             row = replay.next_row(novel, key.at(offset))
             if row is None:  # neither search has anything new: draw uniformly from what is left
-                unit = key.at(offset).rng(_UNIFORM).random((1, len(space)))
+                unit = key.at(offset).rng(Stream.ANY_CONFIGURATION).random((1, len(space)))
                 taken = [chosen.astype("<f8").tobytes() for chosen in rows]
                 left = novel_rows(space, history, unit, key.at(offset), taken)
                 if not len(left):
@@ -156,7 +155,7 @@ class _Replay:
         """Return the next row of a search drawn by the shares; of the other one if it has none."""
         if not novel:
             return None
-        first = int(key.rng(_CHOICE).random() >= self.shares()[0]) if len(novel) == 2 else 0
+        first = int(key.rng(Stream.CHOICE).random() >= self.shares()[0]) if len(novel) == 2 else 0
         order = [novel[first], *(other for index, other in enumerate(novel) if index != first)]
         return next((row for proposals in order for row in proposals), None)
 
