@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sonde.strategies.dngo import BEST
 
 from benchmarks.latency.timing import clock
 from benchmarks.machine import describe_machine
 from sonde.acquisition.closed import log_expected_improvement
+from sonde.strategies.bayesian.dngo import BEST
 from sonde.strategies.threads import one_thread
 from sonde.surrogates.basis.adaptive import AdaptiveBasis, Recipe, Trained, trainer
 from sonde.surrogates.basis.data import Table
