@@ -12,7 +12,6 @@ do not count. Needs Sonde, JAX for a GPU, and Matplotlib for the figure.
 
 import argparse
 import csv
-from collections import OrderedDict
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +30,7 @@ from sonde.surrogates.basis.data import Table
 from sonde.surrogates.basis.networks import Network
 from sonde.surrogates.basis.posterior import LinearPosterior
 from sonde.surrogates.basis.training import RECORDED
+from sonde.surrogates.recent import Recent
 from sonde.surrogates.refits import checkpoint
 
 Array = NDArray[np.float64]
@@ -66,7 +66,8 @@ def curve(n: int, recipe: Recipe, steps: int) -> tuple[list[float], Row]:
     started = clock()
     network, losses = trained(steps)
     taken = clock() - started
-    known = OrderedDict({table.digest(): Trained(network)})
+    known: Recent[Trained] = Recent(1)
+    known.get_or_compute(table.digest(), lambda: Trained(network))
     posterior = AdaptiveBasis(recipe, known).learn(table, n, np.random.default_rng(0))[0]
     return losses, {
         "n": n, "training": f"{recipe.loss}, {recipe.optimizer}", "steps": steps, "last loss": losses[-1],

@@ -41,7 +41,7 @@ def ending_on_signals(children: Children) -> Iterator[None]:
     before = {number: signal.signal(number, handle) for number in handled}
     try:
         yield
-    except KeyboardInterrupt:
+    except BaseException:  # whatever a signal has interrupted may fail in its own way
         if not received:
             raise
     finally:

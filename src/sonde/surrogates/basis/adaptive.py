@@ -15,7 +15,6 @@ Symbols: n observations, p features, M networks, D basis functions.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -30,6 +29,7 @@ from sonde.surrogates.basis.posterior import LinearPosterior, mixture
 from sonde.surrogates.basis.regression import Hyperparameters, Regression, regress
 from sonde.surrogates.basis.training import train
 from sonde.surrogates.cached_arrays import Cache, name_of, packed, unpacked
+from sonde.surrogates.recent import Recent
 from sonde.surrogates.refits import checkpoint, octave
 
 Array = NDArray[np.float64]
@@ -97,7 +97,7 @@ class AdaptiveBasis:
     """Fits posteriors, and caches networks by the data they were trained on."""
 
     recipe: Recipe = field(default_factory=Recipe)
-    _known: OrderedDict[bytes, Trained] = field(default_factory=OrderedDict)
+    _known: Recent[Trained] = field(default_factory=lambda: Recent(CACHED))
     cache: Cache | None = None  # a cache that outlives the process
 
     def learn(self, data: Table, count: int, rng: np.random.Generator) -> tuple[LinearPosterior, ...]:
@@ -128,12 +128,7 @@ class AdaptiveBasis:
         """Return the networks trained on the first ``count`` rows."""
         data = data.rows(slice(count))
         key = data.digest()
-        if key not in self._known:
-            self._known[key] = self._loaded_or_trained(data, key)
-            while len(self._known) > CACHED:
-                self._known.popitem(last=False)
-        self._known.move_to_end(key)
-        return self._known[key]
+        return self._known.get_or_compute(key, lambda: self._loaded_or_trained(data, key))
 
     def _loaded_or_trained(self, data: Table, key: bytes) -> Trained:
         """Return the cached networks of these data, or train and cache them."""

@@ -11,7 +11,6 @@ Symbols: n observations, u centres, p features.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +22,7 @@ from sonde.surrogates.basis.regression import Hyperparameters, Regression, regre
 from sonde.surrogates.exact.covariance import Covariance
 from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.linear_algebra import factorise
+from sonde.surrogates.recent import Recent
 
 Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Centres:
 class RadialBasis:
     """Fits posteriors, and caches the centres by the data they were chosen from."""
 
-    _known: OrderedDict[bytes, Centres] = field(default_factory=OrderedDict)
+    _known: Recent[Centres] = field(default_factory=lambda: Recent(CACHED))
 
     def learn(self, covariance: Covariance, data: Table, count: int) -> ExactPosterior:
         """Return the posterior given all data, with centres chosen among the first ``count`` rows."""
@@ -56,12 +56,7 @@ class RadialBasis:
     def _centres(self, covariance: Covariance, first: Table) -> Centres:
         """Return the centres chosen among these rows."""
         key = first.digest() + covariance.theta.tobytes()
-        if key not in self._known:
-            self._known[key] = _centres(covariance, first)
-            while len(self._known) > CACHED:
-                self._known.popitem(last=False)
-        self._known.move_to_end(key)
-        return self._known[key]
+        return self._known.get_or_compute(key, lambda: _centres(covariance, first))
 
     def leave_one_out(self, covariance: Covariance, data: Table, count: int) -> tuple[Array, Array]:
         """Return leave-one-out means and variances of all values, with fixed centres."""

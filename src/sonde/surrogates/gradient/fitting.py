@@ -16,7 +16,6 @@ scales. From long length scales alone a fit ends where rough functions are expla
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import product
@@ -36,6 +35,7 @@ from sonde.surrogates.gradient.profiles import PROFILES
 from sonde.surrogates.gradient.trends import TRENDS
 from sonde.surrogates.outputs import KAPPAS, LARGEST, Scale
 from sonde.surrogates.priors import Prior, default_prior
+from sonde.surrogates.recent import Recent
 from sonde.surrogates.refits import checkpoint
 
 Array = NDArray[np.float64]
@@ -294,7 +294,7 @@ class WarmStartedGradientFits:
 
     profile: str = "matern52"
     forms: tuple[ModelForm, ...] = FORMS
-    _known: OrderedDict[bytes, GradientFit] = field(default_factory=OrderedDict)
+    _known: Recent[GradientFit] = field(default_factory=lambda: Recent(KEPT))
 
     def fit(self, groups: Groups, observations: Observations) -> GradientFit:
         """Return the fit at the last checkpoint of a history; before the first checkpoint, of the whole history."""
@@ -303,15 +303,12 @@ class WarmStartedGradientFits:
     def _at(self, groups: Groups, observations: Observations, count: int) -> GradientFit:
         observations = observations.rows(slice(count))
         key = observations.digest() + groups.tobytes()
-        if key not in self._known:
-            before = checkpoint(count - 1)
-            self._known[key] = self._compared(
-                groups, observations, self._at(groups, observations, before) if before else None
-            )
-            while len(self._known) > KEPT:
-                self._known.popitem(last=False)
-        self._known.move_to_end(key)
-        return self._known[key]
+        before = checkpoint(count - 1)
+
+        def compute() -> GradientFit:
+            return self._compared(groups, observations, self._at(groups, observations, before) if before else None)
+
+        return self._known.get_or_compute(key, compute)
 
     def _compared(self, groups: Groups, observations: Observations, start: GradientFit | None) -> GradientFit:
         """Return the best fit of all forms: a few iterations for each, more for the two best ones."""
