@@ -6,7 +6,8 @@ from tests.trials.histories import history_of
 
 import sonde
 from sonde.strategies.bayesian.domain import Domain
-from sonde.strategies.first_order.schedule import AROUND, HIGH_DIMENSION, changed_point, searching_locally
+from sonde.strategies.first_order.active_searches import HIGH_DIMENSION, searching_locally
+from sonde.strategies.first_order.schedule import AROUND, changed_point
 from sonde.trials import Outcome, State
 
 FLOATS = {"x": sonde.Float(0, 1), "y": sonde.Float(0, 1)}
@@ -50,5 +51,5 @@ def test_which_trials_search_locally() -> None:
     numbers = np.arange(4)
     many = {f"x{i}": sonde.Float(0, 1) for i in range(HIGH_DIMENSION + 1)}
     spaces = MIXED, sonde.Space(many), sonde.Space(many | {"n": sonde.Int(1, 9)})
-    found = [searching_locally(space, Domain(space, history_of(space)), numbers).tolist() for space in spaces]
+    found = [searching_locally(Domain(space, history_of(space)), numbers).tolist() for space in spaces]
     assert found == [[False, True, False, True], [True] * 4, [True, False, True, False]]
