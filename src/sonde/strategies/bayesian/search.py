@@ -95,9 +95,7 @@ class Search:
             acquisition = acquire(target.acquisition, target.surrogate, none, (), none, size=1, seed=key.seed)
         else:
             net = candidates(domain, target.box, key) if self.acquisition == "es" else pending
-            acquisition = acquire(
-                self.acquisition, target.surrogate, pending, fantasies, net, size=1, seed=key.seed
-            )  # fmt: skip
+            acquisition = acquire(self.acquisition, target.surrogate, pending, fantasies, net, size=1, seed=key.seed)
         if self.method == "bfgs":
             return best_point(acquisition, domain, target.box, key, thrift=thrift)
         pool = best_pool(acquisition, domain, target.box, key, size=1, method=self.method)
