@@ -43,7 +43,7 @@ class Configurations:
 def configurations_of(history: History) -> Configurations:
     """Return the configurations with a feasible completed trial, in the order of their first trials."""
     done = history.completed.numbers
-    numbers = done[history.violations[done] <= 0]
+    numbers = done[history.feasible[done]]
     group, first = _grouped(history.rows[numbers])
     values, declared = history.values[numbers], history.noise[numbers]
     scale = 2.0 ** min(math.frexp(np.max(np.abs(values)))[1], 1023)  # so that squares of huge values do not overflow
