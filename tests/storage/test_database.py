@@ -6,9 +6,9 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import weakref
 from pathlib import Path
 
+import psutil
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
@@ -175,8 +175,13 @@ def test_many_processes_create_one_database(database_url: str) -> None:
 
 def test_an_unreferenced_storage_is_closed(sqlite_url: str) -> None:
     """Otherwise a process that opens a thousand studies keeps a thousand engines."""
+
+    def is_open() -> bool:
+        return any(file.path == path for file in psutil.Process().open_files())
+
+    path = sqlite_url.removeprefix("sqlite:///")
     storage = open_storage(sqlite_url)
-    alive = weakref.ref(storage._database)  # type: ignore[attr-defined]
+    assert is_open()
     del storage
     gc.collect()
-    assert alive() is None
+    assert not is_open()

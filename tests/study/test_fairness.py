@@ -70,6 +70,6 @@ def test_an_ask_that_gets_no_trial_leaves_no_ticket(database_url: str) -> None:
         assert len(study.ask(5)) == 3
         with pytest.raises(SpaceExhausted):
             study.ask()
-        key, me = study._header.key, Asker("me", 20.0, None)
+        key, me = study.storage.find_study("study").key, Asker("me", 20.0, None)
         reply = study.storage.begin_ask(key, ["0" * 32], me)
         assert (reply.granted, list(reply.suggest_for)) == (True, ["0" * 32])
