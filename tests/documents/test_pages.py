@@ -72,6 +72,15 @@ def test_commands_in_sentences_exist() -> None:
                 check_sonde(command)
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["make tset", "pip install 'sonde[gpu]'", "python -m benchmarks.fairness --shrot", "sonde best --nmae first"],
+)
+def test_a_wrong_command_is_found(command: str) -> None:
+    with pytest.raises(AssertionError):
+        is_checked(command) or check_sonde(command)
+
+
 def test_what_stands_around_pages_belongs_to_one() -> None:
     around = {path.stem for folder in ("before", "after") for path in (HERE / folder).glob("*.py")}
     assert around <= {page.stem.lower() for page in PAGES if program(page)}
