@@ -89,7 +89,7 @@ def dixon_price(z: Complex) -> Complex:
 
 def powell(z: Complex) -> Complex:
     """Powell's singular function: the Hessian at the minimum has half the rank."""
-    a, b, c, e = (z[:, k :: 4][:, : z.shape[1] // 4] for k in range(4))
+    a, b, c, e = (z[:, k::4][:, : z.shape[1] // 4] for k in range(4))
     terms = (a + 10 * b) ** 2 + 5 * (c - e) ** 2 + (b - 2 * c) ** 4 + 10 * (a - e) ** 4
     return np.sum(terms, axis=1)
 

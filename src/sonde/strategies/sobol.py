@@ -19,8 +19,20 @@ class Sobol(Strategy):
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return the points of the Sobol sequence at the numbers of the trials."""
-        return novel_rows(space, history, sobol(key.number, count, len(space), seed=key.seed), key)
+        return novel_rows(space, history, self._points(space, count, key), key)
+
+    def _points(self, space: Space, count: int, key: Key) -> NDArray[np.float64]:
+        return sobol(key.number, count, len(space), seed=key.seed)
 
     def explain(self, space: Space, history: History) -> str:
         """Say what it does."""
         return "spreads configurations evenly over the space by a scrambled Sobol sequence"
+
+
+class CentreFirst(Sobol):
+    """A Sobol sequence whose first point is the centre of the space: there, no minimum is farther than half a side."""
+
+    def _points(self, space: Space, count: int, key: Key) -> NDArray[np.float64]:
+        points = super()._points(space, count, key)
+        points[: max(0, 1 - key.number)] = 0.5
+        return points

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,11 @@ from sonde.trials import History
 
 @dataclass(frozen=True)
 class Loop:
-    """One schedule, with the model that it uses, and one search."""
+    """One schedule, with the model that it uses, one search, and the initial design."""
 
     schedule: Schedule
     search: Search
+    design: Sobol = field(default_factory=Sobol)
 
     def ready(self, space: Space, history: History) -> bool:
         """Whether the initial design is complete."""
@@ -37,7 +38,7 @@ class Loop:
         """Return ``count`` rows: of a Sobol sequence at first, then of high acquisition value."""
         warn_of_history(history)
         if not self.ready(space, history):
-            return Sobol().suggest(space, history, count, key)
+            return self.design.suggest(space, history, count, key)
         domain = Domain(space, history)
         with doing(f"fitting the model to {len(history.completed):,} results"):
             targets = self.schedule.targets(domain, count, key)

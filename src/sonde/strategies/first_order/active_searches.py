@@ -13,7 +13,7 @@ from sonde.strategies.first_order.local_search import Evaluated, LocalSearch, re
 
 Array = NDArray[np.float64]
 
-FIRST = 4  # trials of the initial design: with gradients each tells as much as d + 1 values
+FIRST = 2  # trials of the initial design: with gradients each tells as much as d + 1 values
 STARTS = 2  # starts worse than the median are continued in pairs: the better one of so many
 HIGH_DIMENSION = 40  # with more parameters a global model has too many hyperparameters and observations to fit
 
@@ -22,6 +22,7 @@ class ActiveSearch(NamedTuple):
     """A local search that waits for its next trial."""
 
     side: float  # of its trust region
+    caution: float  # standard deviations to add to the posterior mean
     centre: Array  # its best point, (d,)
     number: int  # that trial's number
     converged: bool
@@ -70,16 +71,20 @@ def local_searches(domain: Domain) -> tuple[list[ActiveSearch], NDArray[np.int64
     values = history.feasible_values[numbers]
     units, gradients = history.units[numbers], history.unit_gradients(numbers)
     discrete = np.unique(units[:, ~domain.continuous], axis=0, return_inverse=True)[1].ravel()
-    trials = Evaluated(values, units[:, domain.continuous], gradients[:, domain.continuous], requested, discrete)
+    every = bool(domain.continuous.all())  # until a minimum is known, every trial is a local search's
+    trials = Evaluated(values, units[:, domain.continuous], gradients[:, domain.continuous], requested, discrete, every)
     searches = [each for each in replay(trials, FIRST) if np.isfinite(values[each.best])]
     active = active_searches(searches, values)
     minima = np.unique([each.best for each in searches if each.at_minimum]).astype(np.intp)
-    pending = history.pending.units[searching_locally(domain, history.pending.numbers)]
+    local = searching_locally(domain, history.pending.numbers) | (every and not len(minima))
+    pending = history.pending.units[local]
     waiting = []
     for each in sorted(active, key=lambda each: (each.converged, float(values[each.best]))):
         centre = units[each.best]
         half_side = np.where(domain.continuous, each.side / 2, 0.0) + 1e-9
         if not np.any(np.all(np.abs(pending - centre) <= half_side, axis=1)):
             others = minima[minima != each.best]
-            waiting.append(ActiveSearch(each.side, centre, int(numbers[each.best]), each.converged, units[others]))
+            waiting.append(
+                ActiveSearch(each.side, each.caution, centre, int(numbers[each.best]), each.converged, units[others])
+            )
     return waiting, numbers[minima]

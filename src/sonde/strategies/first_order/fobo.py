@@ -25,6 +25,7 @@ from sonde.strategies.first_order.schedule import FirstOrderSchedule
 from sonde.strategies.initial_design import explain_initial_design
 from sonde.strategies.options import one_of
 from sonde.strategies.port import Strategy
+from sonde.strategies.sobol import CentreFirst
 from sonde.strategies.threads import one_thread
 from sonde.surrogates.gradient.fitting import TREND_NAMES
 from sonde.trials import History
@@ -53,7 +54,7 @@ class FOBO(Strategy):
     def __init__(self, *, kernel: str = "matern52", trend: str = "auto") -> None:
         kernel, trend = one_of(kernel, "kernel", KERNELS), one_of(trend, "trend", tuple(TRENDS))
         self._model = GradientModel(kernel, TRENDS[trend])
-        self._loop = Loop(FirstOrderSchedule(self._model), Search())
+        self._loop = Loop(FirstOrderSchedule(self._model), Search(), CentreFirst())
         self._gp = GP()
 
     @one_thread()

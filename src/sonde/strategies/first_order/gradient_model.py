@@ -72,10 +72,13 @@ class GradientModel:
             self._last_observations = last = history, history.revision, observations_of(space, history)
         return last[2]
 
+    def profile(self, observations: Observations) -> str:
+        """Return the kernel to use: where Hessians are told, one whose sample paths have second derivatives."""
+        return "matern72" if self._kernel == "matern52" and observations.hessians is not None else self._kernel
+
     def fits_for(self, observations: Observations, *, plain: bool = False) -> WarmStartedGradientFits:
         """Return the warm-started fits to use; ``plain`` ones are of the values without a logarithm."""
-        hessians = observations.hessians is not None
-        kernel = "matern72" if self._kernel == "matern52" and hessians else self._kernel
+        kernel = self.profile(observations)
         if (kernel, plain) not in self._fits:
             forms = [form for form in FORMS if form.trend in self.trends and not (plain and form.kappa)]
             self._fits[kernel, plain] = WarmStartedGradientFits(kernel, tuple(forms))

@@ -1,4 +1,9 @@
-"""The local model of ``fobo``: a Gaussian process on the observations around a local search."""
+"""A step of a local search: the minimizer of the posterior mean plus some standard deviations, in its trust region.
+
+The standard deviation keeps a step where the model knows the function; how many of them count, the search's *caution*,
+grows with poor steps and shrinks with good ones. So the posterior shapes the trust region: it is narrow in directions
+of which little is known, and a box only bounds it.
+"""
 
 from __future__ import annotations
 
@@ -6,83 +11,71 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from sonde.space import Space
-from sonde.strategies.bayesian.domain import Domain
-from sonde.strategies.bayesian.surrogate import Surrogate, features_of
-from sonde.strategies.bayesian.target import Box, Target
+from sonde.strategies.bayesian.domain import SAME, Domain
+from sonde.strategies.bayesian.surrogate import features_of
 from sonde.strategies.first_order.active_searches import ActiveSearch
 from sonde.strategies.first_order.gradient_model import GradientModel
 from sonde.surrogates.exact.feasibility import Feasibility
-from sonde.surrogates.gradient.fitting import Observations, fit_near
-from sonde.surrogates.gradient.subspace import Subspace
-from sonde.trials import History
+from sonde.surrogates.gradient.fitting import Observations
+from sonde.surrogates.gradient.region import RegionModel, fit_region, nearest
 
 Array = NDArray[np.float64]
 
-NEAREST, LATEST = 12, 2  # observations of a local model: the nearest, and the last ones in its trust region
-STEPS = 50  # of L-BFGS on the posterior mean in high dimension
+STEPS = 100  # of L-BFGS
+BEGIN = 0.01  # its start, in units of the trust region: at the centre itself the deviation has a kink
 
 
-def local_target(model: GradientModel, domain: Domain, search: ActiveSearch, success: Feasibility | None) -> Target:
-    """Return the target of a step: the lowest posterior mean of the local model in the trust region."""
-    features = features_of(domain.space)
-    local, own = local_observations(model, domain.space, domain.history, search)
-    fitted = fit_near(features.groups, local, model.fits_for(local).profile, model.trends)
-    scale, posterior = fitted.posterior(local)
-    y = scale(local.values)
-    surrogate = Surrogate(
-        features, scale, (posterior,), y, best=float(y[own]), incumbents=search.centre[None], feasibility=success
-    )
-    return Target(surrogate, Box.around(search.centre, search.side, domain.continuous), acquisition="sr")
+def local_step(model: GradientModel, domain: Domain, search: ActiveSearch, success: Feasibility | None) -> Array:
+    """Return the next point (d,) of a local search; parameters that are not continuous keep their values."""
+    features, radius = features_of(domain.space), search.side / 2
+    # the columns of continuous parameters, whose features are their units less a constant
+    columns = np.flatnonzero(features.ordered & domain.continuous[features.groups])
+    moving = features.groups[columns]
+    local, own = local_observations(model, domain, search, columns)
+    region = fit_region(local, own, radius, model.profile(local))
+    low, high = (np.clip((edge - search.centre[moving]) / radius, -1.0, 1.0) for edge in (np.zeros(len(moving)), 1.0))
 
-
-def posterior_minimizer(
-    model: GradientModel, domain: Domain, search: ActiveSearch, success: Feasibility | None
-) -> Array:
-    """Return the point (d,) of the lowest posterior mean in the trust region of a local search, by L-BFGS.
-
-    The local model is that of the subspace of its observations. L-BFGS starts from the search's best point alone.
-    """
-    features = features_of(domain.space)
-    local = local_observations(model, domain.space, domain.history, search)[0]._replace(hessians=None)
-    subspace = Subspace.of(local)
-    outside = subspace.complement_dim
-    reduced = subspace.reduce(local) if outside else local
-    groups = np.zeros(reduced.x.shape[1], dtype=np.intp) if outside else features.groups
-    fitted = fit_near(groups, reduced, model.fits_for(reduced).profile, model.trends, complement_dim=outside)
-    _, posterior = fitted.posterior(reduced)
-    box = Box.around(search.centre, search.side, domain.continuous)
-    low, high = (np.where(domain.continuous, edge, search.centre) for edge in (box.low, box.high))
-
-    def loss(unit: Array) -> tuple[float, Array]:
-        x = features(unit[None])
-        marginals = posterior.marginals(subspace(x) if outside else x)
-        gradient = marginals.vjp(np.ones((1, 1)), np.zeros(1))
-        gradient = features.vjp(subspace.vjp(gradient, x) if outside else gradient, unit[None])[0]
-        value = float(marginals.mean[0, 0])
+    def loss(u: Array) -> tuple[float, Array]:
+        mean, in_mean, deviation, in_deviation = region(u)
+        value, gradient = mean + search.caution * deviation, in_mean + search.caution * in_deviation
         if success is not None:
+            unit = search.centre.copy()
+            unit[moving] += radius * u
             log_probability, its_gradient = success(unit[None])
-            value, gradient = value + float(log_probability[0]), gradient + its_gradient[0]
-        return -value, -gradient
+            value, gradient = value - float(log_probability[0]), gradient - radius * its_gradient[0][moving]
+        return value, gradient
 
-    found = minimize(loss, search.centre, jac=True, method="L-BFGS-B", bounds=list(zip(low, high, strict=True)),
-                     options={"maxiter": STEPS})  # fmt: skip
-    return np.asarray(domain.project(np.clip(found.x, low, high)[None])[0][0])
+    start = np.clip(_downhill(region, len(moving)), low, high)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=list(zip(low, high, strict=True)),
+                     options={"maxiter": STEPS, "ftol": 1e-15, "gtol": 1e-12, "maxcor": 30})  # fmt: skip
+    point = search.centre.copy()
+    point[moving] = np.clip(point[moving] + radius * found.x, 0.0, 1.0)
+    return np.asarray(domain.project(point[None])[0][0])
+
+
+def _downhill(region: RegionModel, p: int) -> Array:
+    slope = region(np.zeros(p))[1]
+    return -BEGIN * slope / max(float(np.abs(slope).max()), 1e-300)
 
 
 def local_observations(
-    model: GradientModel, space: Space, history: History, search: ActiveSearch
+    model: GradientModel, domain: Domain, search: ActiveSearch, columns: NDArray[np.intp]
 ) -> tuple[Observations, int]:
-    """Return the observations of a search's local model, and which of them is its best."""
-    observations = model.observations(space, history)
-    own = int(np.searchsorted(history.completed.numbers, search.number))
-    near = np.argsort(np.sum((observations.x - observations.x[own]) ** 2, axis=1), kind="stable")
-    if len(search.other_minima):  # an observation nearer to another minimum belongs to that basin
-        x, minima = observations.x[near], features_of(space)(search.other_minima)
-        squares = np.min([np.sum((x - minimum) ** 2, axis=1) for minimum in minima], axis=0)
-        near = near[np.sum((x - observations.x[own]) ** 2, axis=1) <= squares]
-    inside = np.abs(observations.x[near] - observations.x[own]).max(axis=1) <= search.side
-    chosen = near[: max(2, min(NEAREST, int(inside.sum())))]
-    latest = np.sort(near[inside])[-LATEST:]  # a failed step that is not among the nearest would be repeated
-    chosen = np.union1d(chosen, latest)
-    return observations.rows(chosen), int(np.searchsorted(chosen, own))
+    """Return the observations of a search's local model in some columns, and which of them is its best.
+
+    They have the same values of parameters that are not continuous. An observation nearer to another local minimum
+    belongs to that basin.
+    """
+    observations, units = model.observations(domain.space, domain.history), domain.history.completed.units
+    own = int(np.searchsorted(domain.history.completed.numbers, search.number))
+    apart = np.abs(units - units[own])[:, ~domain.continuous].max(axis=1, initial=0.0)
+    squares = np.sum((units - units[own])[:, domain.continuous] ** 2, axis=1)
+    chosen = apart <= SAME
+    for minimum in search.other_minima:
+        chosen &= squares <= np.sum((units - minimum)[:, domain.continuous] ** 2, axis=1)
+    rows = np.flatnonzero(chosen)
+    rows = rows[nearest(squares[rows], len(columns))]
+    hessians = None if observations.hessians is None else observations.hessians[np.ix_(rows, columns, columns)]
+    local = observations.rows(rows)._replace(hessians=hessians)
+    local = local._replace(x=local.x[:, columns], gradients=local.gradients[:, columns])
+    return local, int(np.searchsorted(rows, own))

@@ -23,14 +23,18 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-WIDEST, START, NARROWEST = 1.6, 0.4, 2.0**-10  # sides of a trust region
-PATIENCE, SUCCESSES = 2, 2  # failures in a row that halve the side, and successes in a row that double it
+WIDEST, START, NARROWEST = 2.0, 0.4, 2.0**-20  # sides of a trust region
+RESIZE = 2.5  # factor by which a trust region grows and shrinks
+CAUTION = 1.0  # standard deviations that a step adds to the posterior mean, at first
+LEAST_CAUTION, MOST_CAUTION = 2.0**-7, 8.0
+POOR, GOOD = 0.25, 0.75  # decreases of a step, as multiples of those of a quadratic: below and above, caution changes
+EDGE = 0.9  # a good step of at least this share of the radius lets the region grow
 STALLED, LEADING = 6, 12  # trials in a row without success that finish a search, and the search of the incumbent
 GAIN = 1e-3  # share of the spread of all values: a smaller gain is no success
 COARSE, FINE = (
-    1e-3,
-    1e-8,
-)  # share of the spread: predicted gain at which a search converges, and the incumbent's finishes
+    1e-5,
+    1e-10,
+)  # shares of the spread: a search converges, that of the incumbent ends, at this predicted gain
 SAME_MINIMUM = 1e-3  # two minima closer than this in every coordinate are one
 BASIN = 1.0, 3.0  # within a basin: predicted decrease to its minimum, as a multiple of the actual one
 
@@ -41,14 +45,13 @@ class LocalSearch:
 
     best: int
     side: float = START
+    caution: float = CAUTION
     last_step: float = WIDEST  # distance from the best trial to the last one
     finished: bool = False
     stepped: bool = False  # a trial was requested since the start
     converged: bool = False  # at a local minimum, up to the last digits
     duplicate: bool = False  # at a local minimum that another search has found
     suspect: int | None = None  # the known minimum that the gradient at the best trial points to
-    successes: int = 0
-    failures: int = 0
     stalled: int = 0
 
     @property
@@ -75,6 +78,7 @@ class Evaluated:
     gradients: Array
     requested: NDArray[np.bool_]
     discrete: NDArray[np.intp]
+    local_first: bool = False  # until a local minimum is known, every trial was requested
 
     def distances(self, i: int, others: list[int]) -> Array:
         """Return the maximum-norm distances of others from trial i."""
@@ -104,12 +108,13 @@ def replay(trials: Evaluated, first: int) -> list[LocalSearch]:
     searches = [LocalSearch(int(np.argmin(trials.values[:first])))]
     for i in range(min(first, count), count):
         search = _owner(trials, searches, i)
+        requested = trials.requested[i] or (trials.local_first and not any(each.at_minimum for each in searches))
         if search is None:
-            if not trials.requested[i] and trials.values[i] >= np.min(trials.values[:i]):
+            if not requested and trials.values[i] >= np.min(trials.values[:i]):
                 continue
             search = LocalSearch(i)
             searches.append(search)
-        elif trials.requested[i]:
+        elif requested:
             _step(trials, search, i)
         elif trials.values[i] < trials.values[search.best]:
             search.best, search.last_step, search.stalled = i, search.side, 0
@@ -135,15 +140,19 @@ def _step(trials: Evaluated, search: LocalSearch, i: int) -> None:
     spread = trials.spread(i + 1) / 4
     success = gain > GAIN * spread
     leading = gain > FINE * spread and trials.values[i] <= np.min(trials.values[: i + 1])
-    search.stepped, search.last_step = True, float(np.abs(trials.units[i] - trials.units[search.best]).max())
-    search.successes, search.failures = (search.successes + 1, 0) if success else (0, search.failures + 1)
     search.stalled = 0 if success or leading else search.stalled + 1  # the last digits of the incumbent count
-    if search.successes >= SUCCESSES:
-        search.side, search.successes = min(WIDEST, 2 * search.side), 0
+    search.stepped, search.last_step = True, float(np.abs(trials.units[i] - trials.units[search.best]).max())
+    # half the decrease that the gradient predicts is that of a step to the minimum of a quadratic
+    slope = float(np.nansum(trials.gradients[search.best] / 8 * (trials.units[search.best] - trials.units[i])))
+    decrease = gain / slope if slope > 0 else np.sign(gain)
+    if decrease < POOR:
+        search.caution, search.side = min(4 * search.caution, MOST_CAUTION), search.side / RESIZE
+    elif decrease > GOOD:
+        search.caution = max(search.caution / 2, LEAST_CAUTION)
+        if search.last_step >= EDGE * search.side / 2:
+            search.side = min(RESIZE * search.side, WIDEST)
     if gain > 0:
         search.best = i
-    elif search.failures >= PATIENCE:
-        search.side, search.failures = search.side / 2, 0
 
 
 def _update_status(trials: Evaluated, search: LocalSearch, minima: list[int], i: int) -> None:

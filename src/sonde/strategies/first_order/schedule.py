@@ -22,7 +22,7 @@ from sonde.strategies.first_order.active_searches import (
     searching_locally,
 )
 from sonde.strategies.first_order.gradient_model import GradientModel
-from sonde.strategies.first_order.local_model import local_target, posterior_minimizer
+from sonde.strategies.first_order.local_model import local_step
 from sonde.strategies.first_order.local_search import SAME_MINIMUM
 from sonde.strategies.first_order.search_starts import SearchStarts, incumbent
 
@@ -34,7 +34,10 @@ AROUND = 0.1  # distance in every continuous coordinate within which a combinati
 
 
 class FirstOrderSchedule:
-    """Trials of the global model alternate with steps and starts of local searches; in high dimension, these alone."""
+    """Steps and starts of local searches; from the first local minimum on, they alternate with the global model.
+
+    In high dimension there is no global model.
+    """
 
     def __init__(self, model: GradientModel) -> None:
         self._model, self._starts = model, SearchStarts(model)
@@ -45,8 +48,8 @@ class FirstOrderSchedule:
 
     def targets(self, domain: Domain, count: int, key: Key) -> list[Target | Array]:
         """Return a target or a point for each of the next trials."""
-        high = is_high_dimensional(domain.space)
-        return self._local_points(domain, count, key) if high else self._alternating(domain, count, key)
+        local = is_high_dimensional(domain.space) or (domain.continuous.all() and not len(local_searches(domain)[1]))
+        return self._local_points(domain, count, key) if local else self._alternating(domain, count, key)
 
     def _alternating(self, domain: Domain, count: int, key: Key) -> list[Target | Array]:
         """Return a target for each point: of the global model for even numbers, of a local search for odd ones."""
@@ -69,27 +72,28 @@ class FirstOrderSchedule:
             if trial.number % 2 == 0 or not local:
                 targets.append(exploration if progress.stalled and trial.number % 4 == 2 else trust_region)
             elif continues_search(active, trial.number // 2):
-                targets.append(local_target(self._model, domain, active.pop(0), surrogate.feasibility))
+                targets.append(local_step(self._model, domain, active.pop(0), surrogate.feasibility))
             else:
                 targets.append(self._starts.sample(domain, minima, trial))
         return targets
 
     def _local_points(self, domain: Domain, count: int, key: Key) -> list[Target | Array]:
-        """Return steps and starts of local searches: in high dimension a global model has too much to learn.
+        """Return steps and starts of local searches.
 
         If not all parameters are continuous, every other trial is the incumbent with one discrete parameter changed.
         """
         success = fit_feasibility(features_of(domain.space), domain.history)
         active, minima = local_searches(domain)
+        every = bool(domain.continuous.all())
         points: list[Target | Array] = []
         for trial in (key.at(offset) for offset in range(count)):
-            changes = not searching_locally(domain, np.array([trial.number]))[0]
+            changes = not (every or searching_locally(domain, np.array([trial.number]))[0])
             rng = trial.rng(Stream.LOCAL_STARTS)
             changed = changed_point(domain, incumbent(domain.history), rng) if changes else None
             if changed is not None:
                 points.append(changed)
-            elif continues_search(active, trial.number if domain.continuous.all() else trial.number // 2):
-                points.append(posterior_minimizer(self._model, domain, active.pop(0), success))
+            elif continues_search(active, trial.number if every else trial.number // 2):
+                points.append(local_step(self._model, domain, active.pop(0), success))
             else:
                 points.append(self._starts.sample(domain, minima, trial))
         return points

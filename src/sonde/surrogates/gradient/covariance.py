@@ -59,6 +59,15 @@ class GradientCovariance(Covariance):
         squares = self.roots**2
         return 4 * second * self.scale * (1 + 2 * np.eye(len(squares))) * squares[:, None] * squares
 
+    def variances(self, layout: ObservationLayout) -> Array:
+        """Return the prior variances of the observations of a layout, (N,)."""
+        columns = layout.gradients[1]
+        first = -2 * self.scale * float(PROFILES[self.profile].derivatives(np.zeros(()), 1)[1]) * self.roots**2
+        _, c, e = layout.curvatures
+        values, gradients = np.full(len(layout.x), self.scale + CONSTANT), first[columns]
+        whole = np.concatenate([values, gradients, self.curvature_variances[c, e] if c.size else np.empty(0)])
+        return whole if self.trend is None else whole + self.trend.variances(layout)
+
     @property
     def trend(self) -> Trend | None:
         """The Gaussian prior of the mean function, besides a constant."""

@@ -31,16 +31,23 @@ from sonde.surrogates.linear_algebra import factorise
 
 Array = NDArray[np.float64]
 
+ROUNDING = 1e-11  # noise variance of a local model, as a share of the prior variance: room for rounding
+
 
 def noise_of(
-    covariance: GradientCovariance, layout: ObservationLayout, known_noise: Array, mean_squares: Array
-) -> Array:
+    covariance: GradientCovariance, layout: ObservationLayout, known_noise: Array, mean_squares: Array,
+    misfits: Array | None = None,
+) -> Array:  # fmt: skip
     """Return the noise variances (N,); those of values include the ``known_noise`` (n,) that the user told.
 
     The noise of gradients is a share of their ``mean_squares`` (p,), that of curvatures the same share of their prior
-    variances.
+    variances. In a local model it is instead, for values too, the same share of ``misfits`` (N,), see ``region``.
     """
     share = covariance.gradient_noise
+    if misfits is not None:
+        noise = share * misfits + ROUNDING * covariance.variances(layout)
+        noise[layout.values] += known_noise
+        return noise
     _, c, e = layout.curvatures
     priors = covariance.curvature_variances[c, e]
     return np.concatenate([covariance.noise + known_noise, share * mean_squares[layout.gradients[1]], share * priors])
@@ -64,6 +71,7 @@ class Evidence:
     y: Array
     known_noise: Array
     mean_squares: Array
+    misfits: Array | None = None  # see ``noise_of``
 
     def __call__(self, covariance: GradientCovariance) -> tuple[float, Array]:
         """Return the log marginal likelihood and its gradient in theta."""
@@ -72,7 +80,7 @@ class Evidence:
         trend = self._trend(covariance) if covariance.quadratic else None
         if trend is not None:
             entries.matrix += trend
-        noise = noise_of(covariance, layout, self.known_noise, self.mean_squares)
+        noise = noise_of(covariance, layout, self.known_noise, self.mean_squares, self.misfits)
         matrix = entries.matrix.copy()
         matrix[np.diag_indices(len(y))] += noise
         factor = factorise(matrix)
@@ -90,11 +98,12 @@ class Evidence:
         gradient[size] = 0.5 * (float(np.vdot(weights, entries.matrix)) - bend - constant)
         own = np.diagonal(weights)
         gradient[size + 1] = 0.5 * covariance.noise * float(own[:n].sum())
-        gradient[-1] = 0.5 * float(noise[n:] @ own[n:])
+        shared = np.append(np.zeros(n), noise[n:])  # the part in proportion to the last entry of theta
+        shared = shared if self.misfits is None else covariance.gradient_noise * self.misfits
+        gradient[-1] = 0.5 * float(shared @ own)
         if covariance.complement_dim and len(noise) > n:
-            more, its_gradient = _complement_evidence(
-                covariance, layout.x[np.unique(layout.gradients[0])], float(noise[n])
-            )
+            points, first = np.unique(layout.gradients[0], return_index=True)
+            more, its_gradient = _complement_evidence(covariance, layout.x[points], noise[n:][first], shared[n:][first])
             value, gradient = value + more, gradient + its_gradient
         return float(value), gradient
 
@@ -122,14 +131,17 @@ def _inverse(factor: Array) -> Array:
     return np.asarray(whole)
 
 
-def _complement_evidence(covariance: GradientCovariance, x: Array, noise: float) -> tuple[float, Array]:
-    """Return the term of the zero derivatives along the axes of the complement: -1/2 log |2 pi (K_c + noise)| each."""
+def _complement_evidence(covariance: GradientCovariance, x: Array, noise: Array, shared: Array) -> tuple[float, Array]:
+    """Return the term of the zero derivatives along the axes of the complement: -1/2 log |2 pi (K_c + noise)| each.
+
+    ``noise`` and its part that is ``shared``, in proportion to ``gradient_noise``, are (n,).
+    """
     size, n = covariance.size, len(x)
     square = float(covariance.roots[0]) ** 2
     _, first, second = covariance.isotropic(x, x, 2)
     trend = np.zeros((n, n)) if covariance.trend is None else covariance.trend.complement_gradients(x)
     process = -2 * first * square
-    factor = factorise(process + trend + noise * np.eye(n))
+    factor = factorise(process + trend + np.diag(noise))
     inverse = _inverse(factor)
     z = x * covariance.roots
     squares = np.maximum(np.sum(z * z, axis=1)[:, None] + np.sum(z * z, axis=1) - 2 * z @ z.T, 0.0)
@@ -137,7 +149,7 @@ def _complement_evidence(covariance: GradientCovariance, x: Array, noise: float)
     # d / d log l of -2 s f'(r.r) / l^2: the factor 1 / l^2, and r.r with its derivative -2 r.r
     gradient[0] = np.vdot(inverse, -2 * process + 4 * second * square * squares)
     gradient[size] = np.vdot(inverse, process)
-    gradient[-1] = noise * np.trace(inverse)
+    gradient[-1] = shared @ np.diagonal(inverse)
     if covariance.quadratic:
         gradient[size + 2] = np.vdot(inverse, trend)
     value = -np.log(np.diagonal(factor)).sum() - 0.5 * n * LOG_2PI

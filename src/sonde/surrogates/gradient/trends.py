@@ -46,6 +46,10 @@ class Trend(Protocol):
         """Return sum_j weights_ij dk / dx_i, (m, p), of values at x (m, p) with the observations of a layout."""
         ...
 
+    def variances(self, layout: ObservationLayout) -> Array:
+        """Return the variances of the observations of a layout, (N,)."""
+        ...
+
     def complement_gradients(self, x: Array) -> Array:
         """Return the covariance (n, n) of gradients along an axis on which all of x (n, p) are zero."""
         ...
@@ -92,6 +96,17 @@ class Quadratic:
             curvatures = (2 * b / rho**2) * weights[:, layout.curvature_entries]
             total += (curvatures * x[:, e]) @ one_hot(c, x.shape[1]) + (curvatures * x[:, c]) @ one_hot(e, x.shape[1])
         return total
+
+    def variances(self, layout: ObservationLayout) -> Array:
+        """Return the diagonal of ``between``."""
+        u, (points, columns), (_, c, e) = (
+            np.sum(layout.x**2, axis=1) / self.rho + 1,
+            layout.gradients,
+            layout.curvatures,
+        )
+        first, second = 2 * self.b / self.rho, 2 * self.b / self.rho**2
+        gradients = first * u[points] + second * layout.x[points, columns] ** 2
+        return np.concatenate([self.b * u**2, gradients, second * (1.0 + (c == e))])
 
     def complement_gradients(self, x: Array) -> Array:
         """Return d k / d(x.y)."""
@@ -158,6 +173,10 @@ class IsotropicQuadratic:
     def observations_vjp(self, x: Array, layout: ObservationLayout, weights: Array) -> Array:
         """Return the gradients in x."""
         return self._vjp(x, weights @ self._observation_features(layout))
+
+    def variances(self, layout: ObservationLayout) -> Array:
+        """Return the diagonal of ``between``."""
+        return np.asarray(self.b * np.sum(self._observation_features(layout) ** 2, axis=1))
 
     def complement_gradients(self, x: Array) -> Array:
         """Return d k / d(x.y): that of the linear part."""

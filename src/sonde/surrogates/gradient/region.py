@@ -1,0 +1,174 @@
+"""The model of a trust region: a Gaussian process on the observations around its centre, in units of the region.
+
+    u = (x - centre) / radius,    k(u, v) = s f(|u - v|^2 / l^2) + b (u.v / rho + 1)^2 + c
+
+The quadratic kernel is centred on the region. With gradients it is a Bayesian quasi-Newton method: the prior on the
+Hessian is isotropic, rotations cost it nothing, and every gradient is a secant equation. The process besides it models
+what is not quadratic (Ament & Gomes 2022, section 4.3, has the same sum, centred on the domain).
+
+Observations far from the centre are dominated by terms of higher order: a quartic is 10^8 times its value at a hundred
+times the distance. A stationary residual cannot be that small near the centre. So every observation has noise in
+proportion to its difference from the centre, e^2 (y_i - y_centre)^2 and e^2 |g_i - g_centre|^2 / p, the *misfits*, with
+one factor e for all. It is inferred with the other hyperparameters: about 1e-6 on a quadratic, about 1 on a quartic.
+
+Symbols: n observations, p columns, N rows of the matrix; theta is that of ``covariance``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from sonde.surrogates.gradient.covariance import GradientCovariance
+from sonde.surrogates.gradient.fitting import Observations
+from sonde.surrogates.gradient.gp import GradientPosterior
+from sonde.surrogates.gradient.marginal_likelihood import Evidence, noise_of
+from sonde.surrogates.gradient.observations import ObservationLayout
+from sonde.surrogates.gradient.profiles import PROFILES
+from sonde.surrogates.gradient.subspace import Subspace
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+ROWS, FITTED_ROWS = 800, 300  # of the matrix of the posterior, and of the marginal likelihood
+FEWEST = 20  # observations to take where there are more than twice as many as parameters
+ITERATIONS = 15  # of L-BFGS on the marginal likelihood
+# standard deviations of the priors of log l, log s, log b and log e^2, around l = sqrt(p) / 2, s = b, e^2 = 1e-5
+# log s / b and log e^2 at the start, and bounds of log e^2: the density has a mode for what is nearly quadratic and one
+# for what is not
+MODES = ((-6.0, -14.0, (-28.0, -9.0)), (0.0, -4.0, (-9.0, -1.0)))
+SPREADS = np.array([1.5, 4.0, 4.0, 8.0])
+BOUNDS = ((-6.0, 8.0), (-60.0, 60.0), (-60.0, 60.0))
+
+
+@dataclass(frozen=True)
+class RegionModel:
+    """The posterior in a trust region, a function of displacements from its centre in units of its radius."""
+
+    posterior: GradientPosterior
+    subspace: Subspace | None
+
+    def __call__(self, u: Array) -> tuple[float, Array, float, Array]:
+        """Return the mean at u (p,) and its gradient, and the standard deviation and its gradient; lower is better."""
+        x = u[None] if self.subspace is None else self.subspace(u[None])
+        marginals = self.posterior.marginals(x)
+        deviation = float(np.sqrt(max(marginals.variance[0], 1e-300)))
+        mean = marginals.vjp(np.ones((1, 1)), np.zeros(1))
+        spread = marginals.vjp(np.zeros((1, 1)), np.full(1, 0.5 / deviation))
+        if self.subspace is not None:
+            mean, spread = (self.subspace.vjp(each, u[None]) for each in (mean, spread))
+        return -float(marginals.mean[0, 0]), -mean[0], deviation, spread[0]
+
+
+def nearest(distances: Array, width: int) -> Index:
+    """Return the indices of the nearest observations: twice as many as ``width`` columns, or ``FEWEST``.
+
+    More than make a matrix of ``ROWS`` rows are not taken.
+    """
+    count = min(len(distances), max(FEWEST, 2 * width))
+    while count > 2 and count * (1 + min(width, 2 * count)) > ROWS:
+        count -= 1
+    return np.sort(np.argsort(distances, kind="stable")[:count])
+
+
+def fit_region(observations: Observations, centre: int, radius: float, profile: str) -> RegionModel:
+    """Return the model of the region around one of the observations."""
+    unit = _unit(observations, centre, radius)
+    scaled = Observations(
+        (observations.x - observations.x[centre]) / radius,
+        (observations.values - observations.values[centre]) / unit,
+        observations.deviations / unit,
+        observations.gradients * (radius / unit),
+        None if observations.hessians is None else observations.hessians * (radius**2 / unit),
+    )
+    subspace, dimension = None, 0
+    if 2 * len(scaled.values) < scaled.x.shape[1] and scaled.hessians is None:
+        subspace = Subspace.of(scaled)
+        scaled, dimension = subspace.reduce(scaled), subspace.complement_dim
+    covariance = _fitted(scaled, centre, profile, dimension)
+    data = _Data.of(scaled, centre, profile, dimension)
+    noise = noise_of(covariance, data.layout, data.known_noise, data.misfits, data.misfits)
+    return RegionModel(GradientPosterior.after(covariance, data.layout, data.y, noise), subspace)
+
+
+def _unit(observations: Observations, centre: int, radius: float) -> float:
+    """Return the unit of the values: the change over the region that the gradient at its centre predicts."""
+    steepest = float(np.nanmax(np.abs(observations.gradients[centre]), initial=0.0)) * radius
+    values = observations.values / 4
+    return steepest or 4 * float(np.max(np.abs(values - values[centre]))) or 1.0
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Observations y (N,), higher is better, and what their noise depends on."""
+
+    layout: ObservationLayout
+    y: Array
+    known_noise: Array
+    misfits: Array
+
+    @classmethod
+    def of(cls, scaled: Observations, centre: int, profile: str, complement_dim: int) -> _Data:
+        usable = np.isfinite(scaled.gradients)
+        curvatures, entries = np.empty(0), np.empty((3, 0), dtype=np.intp)
+        if scaled.hessians is not None and PROFILES[profile].smooth > 1:
+            known = np.isfinite(scaled.hessians) & np.triu(np.ones(scaled.hessians.shape[1:], dtype=bool))
+            entries, curvatures = np.stack(np.nonzero(known)), scaled.hessians[known]
+        layout = ObservationLayout(scaled.x, np.stack(np.nonzero(usable)), entries)
+        y = -np.concatenate([scaled.values, scaled.gradients[usable], curvatures])
+        squares = _mean_squares(scaled.gradients, centre, complement_dim)
+        bends = np.zeros(len(scaled.values))
+        if curvatures.size and scaled.hessians is not None:
+            bends = _mean_squares(scaled.hessians.reshape(len(bends), -1), centre, 0)
+        misfits = np.concatenate([scaled.values**2, squares[layout.gradients[0]], bends[entries[0]]])
+        return cls(layout, y, np.nan_to_num(scaled.deviations) ** 2, misfits)
+
+
+def _mean_squares(rows: Array, centre: int, zeros: int) -> Array:
+    """Return the mean squares (n,) of differences from the row of the centre; ``zeros`` more entries are 0."""
+    differences = rows - np.where(np.isfinite(rows[centre]), rows[centre], 0.0)
+    count = np.maximum(np.isfinite(differences).sum(axis=1) + zeros, 1)
+    return np.asarray(np.nansum(differences**2, axis=1) / count)
+
+
+def _fitted(scaled: Observations, centre: int, profile: str, complement_dim: int) -> GradientCovariance:
+    """Return the covariance of the highest posterior density, given the observations nearest to the centre."""
+    squares = np.sum(scaled.x**2, axis=1)
+    count = max(4, int(FITTED_ROWS / scaled.width))
+    rows = np.sort(np.argsort(squares, kind="stable")[:count])
+    few, centre = scaled.rows(rows), int(np.searchsorted(rows, centre))
+    data = _Data.of(few._replace(hessians=None), centre, profile, complement_dim)
+    evidence = Evidence(data.layout, data.y, data.known_noise, data.misfits, data.misfits)
+    p = scaled.x.shape[1]
+    groups = np.arange(p) * 0
+
+    def covariance_at(free: Array) -> GradientCovariance:
+        theta = np.array([free[0], free[1], -60.0, free[2], free[3]])
+        return GradientCovariance(groups, theta, True, profile, "quadratic", complement_dim)
+
+    location = np.array([0.5 * np.log((p + complement_dim) / 4), 0.0, 0.0, np.log(1e-5)])
+    location[1:3] = np.log(_size(covariance_at(location), data))
+
+    def loss(free: Array) -> tuple[float, Array]:
+        value, gradient = evidence(covariance_at(free))
+        score = (free - location) / SPREADS
+        return 0.5 * score @ score - value, score / SPREADS - gradient[[0, 1, 3, 4]]
+
+    found = []
+    for ratio, share, bounds in MODES:
+        start = np.append(location[:3], share)
+        start[1:3] += np.log(_size(covariance_at(start), data)) - location[1:3]
+        start[1] += ratio
+        found.append(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=(*BOUNDS, bounds),
+                              options={"maxiter": ITERATIONS, "ftol": 1e-6, "gtol": 1e-3}))  # fmt: skip
+    return covariance_at(np.asarray(min(found, key=lambda each: float(each.fun)).x))
+
+
+def _size(covariance: GradientCovariance, data: _Data) -> float:
+    """Return y^T K^-1 y / N, by which variances are to be multiplied."""
+    noise = noise_of(covariance, data.layout, data.known_noise, data.misfits, data.misfits)
+    posterior = GradientPosterior.after(covariance, data.layout, data.y, noise)
+    return max(float(np.sum(posterior.white**2)) / len(data.y), 1e-20)
