@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sonde.acquisition.utilities import Utility
+from sonde.extras import require
 from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.acquisitions import check_acquisition
@@ -25,9 +26,13 @@ from sonde.surrogates.exact.fitting import sample
 from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.exact.warm_starts import PLAIN_FORMS, Data, WarmStartedFits
 from sonde.surrogates.features import Features
+from sonde.surrogates.gradient.fitting import Observations
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.refits import FOLLOWED
 from sonde.trials import History
+
+if TYPE_CHECKING:
+    from sonde.strategies.bayesian.own_kernel import OwnKernel
 
 Array = NDArray[np.float64]
 
@@ -56,18 +61,25 @@ class GP(Bayesian):
     hyperparameters
         Drawn from their posterior anew for each suggestion (``"draw"``), the most probable ones (``"map"``), or an
         average over ten draws (``"slice"``).
+    kernel
+        ``"matern52"`` (default) in closed form; or, with ``pip install 'sonde[jax]'``, ``"rbf"``,
+        ``"rational_quadratic"``, or any kernel of ``sonde.kernels``, yours included. It gets the continuous parameters
+        in the order of the space, scaled to [0, 1]; a mapping ``{"x": k1, ("y", "z"): k2}`` names others. Parameters
+        without a kernel have Matern-5/2, and all kernels are multiplied. Their parameters are fitted by marginal
+        likelihood, from the given values on.
     """
 
     name = "gp"
 
     def __init__(
         self, acquisition: str | Utility | Callable[..., Any] = "log_ei", *, batch: str = "greedy",
-        search: str = "bfgs", hyperparameters: str = "draw",
+        search: str = "bfgs", hyperparameters: str = "draw", kernel: Any = "matern52",
     ) -> None:  # fmt: skip
         self.acquisition = check_acquisition(acquisition)
         self.batch = one_of(batch, "batch", tuple(THRIFT))
         self.search = one_of(search, "search", tuple(SEARCHES))
         self.hyperparameters = one_of(hyperparameters, "hyperparameters", tuple(EXPLORING))
+        self.kernel, self._own = kernel, own_kernel(kernel)
         self._chain = WarmStartedFits()
         self._plain = WarmStartedFits(
             PLAIN_FORMS
@@ -75,18 +87,25 @@ class GP(Bayesian):
 
     def fit_surrogate(self, space: Space, history: History, key: Key, *, far: bool = False) -> Surrogate:
         """Return the Gaussian process of the history."""
-        hyperparameters = EXPLORING[self.hyperparameters] if far else self.hyperparameters
-        return fit_surrogate(space, history, self._chain, hyperparameters=hyperparameters, key=key)
+        return self._surrogate(space, history, EXPLORING[self.hyperparameters] if far else self.hyperparameters, key)
+
+    def _surrogate(
+        self, space: Space, history: History, hyperparameters: str = "map", key: Key = ANY, *, plain: bool = False
+    ) -> Surrogate:
+        if self._own is not None:
+            return fit_own_surrogate(space, history, self._own, hyperparameters, key, plain=plain)
+        chain = self._plain if plain else self._chain
+        return fit_surrogate(space, history, chain, hyperparameters=hyperparameters, key=key)
 
     @one_thread()
     def model(self, space: Space, history: History) -> Predictions:
         """Return the Gaussian process on the results so far."""
-        surrogate = fit_surrogate(space, history, self._plain)
+        surrogate = self._surrogate(space, history, plain=True)
         posterior = surrogate.posteriors[0]
         assert isinstance(posterior, ExactPosterior)
         return Predictions(
             space, surrogate, history.completed.numbers, lambda: posterior.leave_one_out(surrogate.values),
-            lambda: fit_surrogate(space, history, self._plain, hyperparameters="slice"),
+            lambda: self._surrogate(space, history, "slice", plain=True),
         )  # fmt: skip
 
     @one_thread()
@@ -94,15 +113,25 @@ class GP(Bayesian):
         """Say what it does."""
         if not self.ready(space, history):
             return f"spreads the first {first_count(space)} configurations evenly: too few results to fit a model"
-        surrogate = fit_surrogate(space, history, self._chain)
+        surrogate = self._surrogate(space, history)
         name = self.acquisition if isinstance(self.acquisition, str) else "a utility of yours"
         scale = "as they are" if surrogate.scale.floor is None else "on a log scale"
+        model = f"models {len(surrogate.values)} values, {scale}, by a Gaussian process"
+        if self._own is not None:
+            return f"{model} with {self._own} and maximises {name}"
         lengths = _lengthscales(surrogate)[: len(space)]
         names = [space.names[k] for k in np.argsort(lengths, kind="stable")[:3]]
-        return (
-            f"models {len(surrogate.values)} values, {scale}, by a Gaussian process and maximises {name}; "
-            f"the values depend most on {', '.join(names)}"
-        )
+        return f"{model} and maximises {name}; the values depend most on {', '.join(names)}"
+
+
+def own_kernel(kernel: Any) -> OwnKernel | None:
+    """Return the kernel of an option; None for the closed form."""
+    if isinstance(kernel, str) and kernel == "matern52":
+        return None
+    require("jax", "equinox", "lineax", extra="jax")
+    from sonde.strategies.bayesian.own_kernel import OwnKernel
+
+    return OwnKernel(kernel)
 
 
 def fit_surrogate(
@@ -136,6 +165,26 @@ def fit_surrogate(
         best=best_value(posteriors[0], x, y, usable),
         incumbents=best_points(done.units, y, usable),
         feasibility=feasibility(plain, history),
+    )  # fmt: skip
+
+
+def fit_own_surrogate(
+    space: Space, history: History, own: OwnKernel, hyperparameters: str, key: Key, *, plain: bool = False
+) -> Surrogate:
+    """Return the surrogate of a history under a kernel of the user's."""
+    features, done = features_of(space), history.completed
+    x, values = features(done.units), history.values[done.numbers]
+    observations = Observations(x, values, history.noise[done.numbers], np.full(x.shape, np.nan))
+    scale, posteriors = own.posteriors(
+        space, observations, draws=DRAWS.get(hyperparameters, 0) * (len(done) <= FOLLOWED),
+        share=min(1.0, WHOLE / len(done)), rng=key.rng(Stream.HYPERPARAMETERS), plain=plain,
+    )  # fmt: skip
+    y, usable = scale(values), history.violations[done.numbers] <= 0
+    return Surrogate(
+        features, scale, posteriors, y,
+        best=best_value(posteriors[0], x, y, usable),
+        incumbents=best_points(done.units, y, usable),
+        feasibility=feasibility(features, history),
     )  # fmt: skip
 
 

@@ -10,15 +10,17 @@ many; the local searches exploit the gradients in it, at the price of a quasi-Ne
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from sonde.errors import OptionError
 from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.domain import Domain
-from sonde.strategies.bayesian.gp import GP, feasibility
+from sonde.strategies.bayesian.gp import GP, feasibility, own_kernel
 from sonde.strategies.bayesian.loop import STALLED, Bayesian, Target, feasible_values
 from sonde.strategies.bayesian.model import Surrogate, best_points, best_value, features_of
 from sonde.strategies.bayesian.predictions import Predictions
@@ -56,6 +58,9 @@ from sonde.surrogates.gradient.subspace import Subspace
 from sonde.surrogates.outputs import Scale
 from sonde.trials import History
 
+if TYPE_CHECKING:
+    from sonde.surrogates.kernel.fitting import KernelFit
+
 Array = NDArray[np.float64]
 
 FIRST = 4  # trials of the initial design: with gradients each tells as much as d + 1 values
@@ -77,18 +82,24 @@ class FOBO(Bayesian):
     ----------
     kernel
         ``"matern52"`` (default), ``"rbf"`` or ``"rational_quadratic"``. Where Hessians are told, Matern-7/2 replaces
-        Matern-5/2, whose sample paths have no second derivative.
+        Matern-5/2, whose sample paths have no second derivative. With ``pip install 'sonde[jax]'`` also any kernel of
+        ``sonde.kernels`` with differentiable sample paths, as in ``sonde.GP``: the global model has it, in any
+        dimension, and learns from values and gradients. Local searches keep Matern-5/2.
     trend
         The mean function: ``"none"``, ``"quadratic"``, ``"bowl"`` (a quadratic with the same curvature in all
-        directions), or the one with the highest marginal likelihood (``"auto"``).
+        directions), or the one with the highest marginal likelihood (``"auto"``). A kernel of yours has its trend in
+        it: add ``sonde.kernels.Polynomial(2)``.
     """
 
     name = "fobo"
 
-    def __init__(self, *, kernel: str = "matern52", trend: str = "auto") -> None:
-        self.kernel = one_of(kernel, "kernel", KERNELS)
+    def __init__(self, *, kernel: Any = "matern52", trend: str = "auto") -> None:
+        self.kernel = kernel
         self.trend = one_of(trend, "trend", tuple(TRENDS))
-        self._gp = GP()
+        self._own = None if isinstance(kernel, str) and kernel in KERNELS else own_kernel(kernel)
+        if self._own is not None and trend != "auto":
+            raise OptionError("trend= is for the kernels in closed form; add sonde.kernels.Polynomial(2) to your own")
+        self._gp = GP() if self._own is None else GP(kernel=kernel)
         self._fits: dict[tuple[str, bool], WarmStartedGradientFits] = {}
         self._last_observations: tuple[History, int, Observations] | None = None  # gradients are checked once
         self._last_trends: tuple[History, int, GlobalTrends] | None = None
@@ -98,7 +109,7 @@ class FOBO(Bayesian):
         """Return points of high acquisition value and steps of local searches; those of ``"gp"`` without gradients."""
         if self.ready(space, history) and not self._knows_gradients(space, history):
             return self._gp.suggest(space, history, count, key)
-        if self.ready(space, history) and is_high_dimensional(space):
+        if self.ready(space, history) and self._without_global_model(space):
             return self._local_steps_only(space, history, count, key)
         return super().suggest(space, history, count, key)
 
@@ -113,7 +124,7 @@ class FOBO(Bayesian):
     def fit_surrogate(self, space: Space, history: History, key: Key, *, far: bool = False) -> Surrogate:
         """Return the global model: the Gaussian process on all values and gradients."""
         features, observations = features_of(space), self._observations(space, history)
-        fitted = self._fits_for(observations).fit(features.groups, observations)
+        fitted = self._fit(space, observations)
         done = history.completed
         usable = history.violations[done.numbers] <= 0
         y = Scale.of(observations.values, fitted.kappa)(observations.values)
@@ -128,10 +139,10 @@ class FOBO(Bayesian):
     @one_thread()
     def model(self, space: Space, history: History) -> Predictions:
         """Return the Gaussian process on the values and gradients so far; in high dimension, on the values."""
-        if is_high_dimensional(space):
+        if self._without_global_model(space):
             return self._gp.model(space, history)
         features, observations = features_of(space), self._observations(space, history)
-        fitted = self._fits_for(observations, plain=True).fit(features.groups, observations)
+        fitted = self._fit(space, observations, plain=True)
         best = int(np.argmin(observations.values))
         centre = observations.x[best]
         rows, observations, scale, posterior = _posterior(observations, centre, fitted, PREDICTION_POINTS)
@@ -155,24 +166,46 @@ class FOBO(Bayesian):
         observations = self._observations(space, history)
         known = np.isfinite(observations.gradients)
         partial, trials = int(known.sum()), int(known.any(axis=1).sum())
-        if is_high_dimensional(space):
+        if self._without_global_model(space):
             mixed = not Domain(space, history).free.all()
             changes = "; every other trial changes a parameter that is not continuous" if mixed else ""
             return (
                 f"searches locally from several starts with {partial} partial derivatives of {trials} trials{changes}"
             )
-        fitted = self._fits_for(observations).fit(features_of(space).groups, observations)
-        trend = f"with a {fitted.form.trend} trend" if fitted.form.trend else "without a trend"
+        if self._own is None:
+            trend = self._fits_for(observations).fit(features_of(space).groups, observations).form.trend
+            kind = f"with a {trend} trend" if trend else "without a trend"
+        else:
+            kind = f"with {self._own}"
         return (
             f"models {len(observations.values)} values and {partial} partial derivatives of {trials} trials by "
-            f"a Gaussian process {trend}; every other trial is a step of a local search"
+            f"a Gaussian process {kind}; every other trial is a step of a local search"
         )
+
+    def _without_global_model(self, space: Space) -> bool:
+        """Whether all trials are steps of local searches: in high dimension, unless the user gave a kernel."""
+        return is_high_dimensional(space) and self._own is None
+
+    def _searching_locally(self, space: Space, domain: Domain, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which trials (n,) belong to local searches; with a global model, the odd ones."""
+        if self._without_global_model(space):
+            return searching_locally(space, domain, numbers)
+        return np.asarray(numbers % 2 == 1)
+
+    def _fit(self, space: Space, observations: Observations, *, plain: bool = False) -> GradientFit | KernelFit:
+        """Return the hyperparameters of the global model; ``plain`` ones are of the values without a logarithm."""
+        if self._own is not None:
+            return self._own.fit(space, observations, with_gradients=True, plain=plain)
+        return self._fits_for(observations, plain=plain).fit(features_of(space).groups, observations)
 
     def _observations(self, space: Space, history: History) -> Observations:
         """Return the observations of a history, with the gradients that agree with the values."""
         last = self._last_observations
         if last is None or last[0] is not history or last[1] != history.revision:
-            self._last_observations = last = history, history.revision, observations_of(space, history)
+            observations = observations_of(space, history)
+            if self._own is not None:  # its posterior has no Hessians
+                observations = observations._replace(hessians=None)
+            self._last_observations = last = history, history.revision, observations
         return last[2]
 
     def _knows_gradients(self, space: Space, history: History) -> bool:
@@ -192,7 +225,8 @@ class FOBO(Bayesian):
     def _fits_for(self, observations: Observations, *, plain: bool = False) -> WarmStartedGradientFits:
         """Return the warm-started fits to use; ``plain`` ones are of the values without a logarithm."""
         hessians = observations.hessians is not None
-        kernel = "matern72" if self.kernel == "matern52" and hessians else self.kernel
+        kernel = "matern52" if self._own is not None else str(self.kernel)
+        kernel = "matern72" if kernel == "matern52" and hessians else kernel
         if (kernel, plain) not in self._fits:
             forms = [form for form in FORMS if form.trend in TRENDS[self.trend] and not (plain and form.kappa)]
             self._fits[kernel, plain] = WarmStartedGradientFits(kernel, tuple(forms))
@@ -225,7 +259,11 @@ class FOBO(Bayesian):
             if trial.number % 2 == 0 or not local:
                 targets.append(exploration if stalled and trial.number % 4 == 2 else incumbent)
             elif continues_search(active, trial.number // 2):
-                targets.append(self._local_step(space, history, domain, active.pop(0), surrogate.feasibility))
+                step = (space, history, domain, active.pop(0), surrogate.feasibility)
+                if is_high_dimensional(space):
+                    targets.append(Target(surrogate, trust_region, place=self._posterior_minimizer(*step)))
+                else:
+                    targets.append(self._local_step(*step))
             else:
                 start = self._search_start(space, history, domain, minima, trial)
                 targets.append(Target(surrogate, trust_region, place=start))
@@ -260,7 +298,7 @@ class FOBO(Bayesian):
         """Return the local searches without a pending trial, the lowest first, and the trials at known minima."""
         done, failed = history.completed, history.failed
         numbers = np.sort(np.concatenate([done.numbers, failed.numbers]))
-        requested = searching_locally(space, domain, numbers)
+        requested = self._searching_locally(space, domain, numbers)
         values = np.where(history.violations[numbers] <= 0, history.values[numbers], np.inf)
         values = np.where(np.isnan(values), np.inf, values)
         units, gradients = history.units[numbers], history.unit_gradients(numbers)
@@ -269,7 +307,7 @@ class FOBO(Bayesian):
         searches = [each for each in replay(trials, FIRST) if np.isfinite(values[each.best])]
         active = active_searches(searches, values)
         minima = np.unique([each.best for each in searches if each.at_minimum]).astype(np.intp)
-        pending = history.pending.units[searching_locally(space, domain, history.pending.numbers)]
+        pending = history.pending.units[self._searching_locally(space, domain, history.pending.numbers)]
         waiting = []
         for each in sorted(active, key=lambda each: (each.converged, float(values[each.best]))):
             centre = units[each.best]
@@ -385,7 +423,7 @@ def _with_margin(surrogate: Surrogate) -> Surrogate:
 
 
 def _posterior(
-    observations: Observations, centre: Array, fitted: GradientFit, most: int
+    observations: Observations, centre: Array, fitted: GradientFit | KernelFit, most: int
 ) -> tuple[NDArray[np.intp], Observations, Scale, GradientPosterior | IterativePosterior]:
     """Return the factorised observations with their indices, the output scale and the posterior.
 
