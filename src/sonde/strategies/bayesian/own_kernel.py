@@ -144,9 +144,10 @@ def check(kernel: Kernel, names: tuple[str, ...], *, with_gradients: bool = Fals
             f"{name} is not a covariance function: its matrix of {CHECKED} points of the unit cube is "
             f"{'not symmetric' if not np.allclose(matrix, matrix.T, rtol=1e-6) else 'not positive definite'}"
         )
-    weights = np.ones_like(matrix)
-    derivatives = [evaluation.values_vjp(family.at(family.start), x, x, weights)]
-    derivatives += evaluation.parameter_gradients(family.at(family.start), x, x[:0], (weights, weights, weights))
+    at = x if with_gradients else x[:0]
+    weights = np.ones((CHECKED, CHECKED)), np.ones((CHECKED, *at.shape)), np.ones((*at.shape, *at.shape))
+    derivatives = [evaluation.values_vjp(family.at(family.start), x, x, weights[0])]
+    derivatives += evaluation.parameter_gradients(family.at(family.start), x, at, weights)
     if not all(np.all(np.isfinite(each)) for each in derivatives):
         raise KernelError(
             f"{name} has a derivative that is not finite at equal points; write it in the squared distance, or add a "

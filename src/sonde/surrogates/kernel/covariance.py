@@ -121,7 +121,7 @@ class KernelCross:
         """Return the covariances."""
         kernel, n = covariance.kernel, layout.x.shape[-2]
         if not n or not x.size:
-            return cls(covariance, x, layout, np.zeros((*x.shape[:-1], n)))
+            return cls(covariance, x, layout, np.zeros((*x.shape[:-1], n + layout.gradients.shape[1])))
         values = evaluation.values(kernel, x + CENTRE, layout.x + CENTRE) + CONSTANT
         if layout.gradients.size:
             at, own = gradient_points(layout)
@@ -133,7 +133,7 @@ class KernelCross:
         """Return sum_j weights_ij d values_ij / dx_i, (..., m, p)."""
         kernel, layout, x = self.covariance.kernel, self.layout, self.x + CENTRE
         n = layout.x.shape[-2]
-        if not n:
+        if not n or not x.size:
             return np.zeros_like(x)
         total = evaluation.values_vjp(kernel, x, layout.x + CENTRE, weights[..., :n])
         if layout.gradients.size:

@@ -1,8 +1,8 @@
 """Kernels and their derivatives at all pairs of points, in JAX: arrays of NumPy in, arrays of NumPy out.
 
-XLA compiles a function once for every shape of its arguments, in some tenths of a second. So numbers of points are
-padded to 32, 128, 512, ..., and only a history that has grown by a factor of four compiles anew. Padding repeats a
-point and is cut off again, or has the weight 0.
+XLA compiles a function once for every shape of its arguments, in tenths of a second, seconds for the gradients of a
+fit. So numbers of points are padded to a few ``SIZES``, and only a history that has grown to the next one compiles
+anew. Padding repeats a point and is cut off again, or has the weight 0.
 
 Symbols: x (m, p), y (n, p) points, W weights with the shape of what they multiply.
 """
@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.kernels import Kernel
-from sonde.kernels.multiply import Observed, gram_matrix
 
 Array = NDArray[np.float64]
 
-SIZES = tuple(32 * 4**power for power in range(12))
+SIZES = (32, 64, 128, 320, *(1024 * 4**power for power in range(10)))  # fits have at most 320 points
 
 
 def in_double(function: Callable[..., Any], kernel: Kernel, *arrays: Array) -> Any:
@@ -82,10 +81,8 @@ def gradients_vjp(kernel: Kernel, x: Array, y: Array, weights: Array) -> Array:
 
 
 def mixed(kernel: Kernel, x: Array, y: Array) -> Array:
-    """Return d^2 k / dx dy of all pairs, (m, p, n, p), by the kernel's structure."""
-    (m, p), n = x.shape, len(y)
-    found = in_double(_mixed, kernel, padded(x), padded(y))
-    return np.asarray(found.reshape(-1, p, found.shape[1] // p, p)[:m, :, :n])
+    """Return d^2 k / dx dy of all pairs, (m, p, n, p)."""
+    return np.asarray(in_double(_mixed, kernel, padded(x), padded(y))[: len(x), :, : len(y)])
 
 
 def within_column(kernel: Kernel, x: Array, column: int) -> Array:
@@ -162,20 +159,37 @@ def _within_column(kernel: Kernel, x: Any, axis: Any) -> Any:
     return jax.vmap(lambda a: jax.vmap(lambda b: of_pair(a, b))(x))(x)
 
 
+@eqx.filter_jit
 def _mixed(kernel: Kernel, x: Any, y: Any) -> Any:
-    return gram_matrix(kernel, x, y, Observed(gradient=True))
+    def of_pair(a: Any, b: Any) -> Any:  # the entries of a whole matrix cost more than its structure would save
+        return jax.jacfwd(jax.grad(kernel, argnums=1), argnums=0)(a, b)
+
+    return jnp.transpose(jax.vmap(lambda a: jax.vmap(lambda b: of_pair(a, b))(y))(x), (0, 3, 1, 2))
 
 
 @eqx.filter_jit
 def _value_gradients(kernel: Kernel, x: Any, weights: Any) -> Any:
-    return jax.tree.leaves(eqx.filter_grad(lambda kernel: jnp.vdot(weights, _pairs(kernel, x, x)))(kernel))
+    return _leaf_gradients(lambda kernel: jnp.vdot(weights, _pairs(kernel, x, x)), kernel)
 
 
 @eqx.filter_jit
 def _parameter_gradients(kernel: Kernel, x: Any, at: Any, of_values: Any, of_both: Any, of_gradients: Any) -> Any:
+    axes = jnp.eye(x.shape[1])
+
+    def of_pair(kernel: Kernel, a: Any, b: Any, weights: Any) -> Any:
+        def along(axis: Any, row: Any) -> Any:
+            return jax.jvp(lambda a: jax.jvp(lambda b: kernel(a, b), (b,), (row,))[1], (a,), (axis,))[1]
+
+        return jnp.sum(jax.vmap(along)(axes, weights))
+
     def total(kernel: Kernel) -> Any:
         whole = jnp.vdot(of_values, _pairs(kernel, x, x)) + 2 * jnp.vdot(of_both, _by_second(kernel, x, at))
-        return whole + jnp.vdot(of_gradients, _mixed(kernel, at, at).reshape(of_gradients.shape))
+        rows = jax.vmap(lambda a, row: jax.vmap(lambda b, w: of_pair(kernel, a, b, w), (0, 1))(at, row))
+        return whole + jnp.sum(rows(at, of_gradients))
 
-    gradient: Callable[[Kernel], Any] = eqx.filter_grad(total)
-    return jax.tree.leaves(gradient(kernel))
+    return _leaf_gradients(total, kernel)
+
+
+def _leaf_gradients(function: Callable[[Kernel], Any], kernel: Kernel) -> Any:
+    gradient: Any = eqx.filter_grad
+    return jax.tree.leaves(gradient(function)(kernel))

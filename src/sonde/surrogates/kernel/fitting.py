@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 COMPARED, FITTED = 128, 300  # rows of the matrix, to compare output scales and to fit
 KEPT = 64  # fits in the cache
 IMPOSSIBLE = 1e10  # minus the log density where rounding leaves no number
-NOISY = np.log(0.3)  # log noise variance of another start: variation may be noise or signal
+NOISY = np.log(0.3)  # log noise variance of a start from much noise
 
 
 def noise_of(covariance: KernelCovariance, data: ScaledObservations) -> Array:
@@ -168,16 +168,20 @@ class KernelFits:
         return self._fits.get_or_compute(key, compute)
 
     def _best(self, family: Family, observations: Observations, start: KernelFit | None) -> KernelFit:
-        """Return the best fit of all output scales and starts: a few iterations for each, more for the best ones."""
+        """Return the best fit of all output scales and starts: a few iterations for each, more for the best ones.
+
+        Fits start from the given parameters and from ``start``, without one from much noise: whether variation is noise
+        or signal makes separate local optima.
+        """
         few, many = thinned(observations, COMPARED), thinned(observations, FITTED)
-        noisy = family.start.copy()
-        noisy[family.size] = NOISY
-        starts = [family.start, noisy, *([start.covariance.theta] if start else [])]
-        first = [fit(family, few, self.kappas[0], each, iterations=8) for each in starts]
+        other = family.start.copy() if start is None else start.covariance.theta
+        if start is None:
+            other[family.size] = NOISY
+        first = [fit(family, few, self.kappas[0], each, iterations=8) for each in (family.start, other)]
         best = max(first, key=_score)
-        coarse = [best, *(fit(family, few, kappa, best.covariance.theta, iterations=5) for kappa in self.kappas[1:])]
+        coarse = [best, *(fit(family, few, kappa, best.covariance.theta, iterations=4) for kappa in self.kappas[1:])]
         close = sorted(coarse, key=_score)[-2:]
-        fine = [fit(family, many, each.kappa, each.covariance.theta, iterations=12) for each in close]
+        fine = [fit(family, many, each.kappa, each.covariance.theta, iterations=10) for each in close]
         return max(fine, key=_score)
 
 
