@@ -17,6 +17,7 @@ _WHERE = {
     "igo": ("sonde.strategies.natural_gradient.igo", "IGO"),
     "gp": ("sonde.strategies.bayesian.gp", "GP"),
     "sobol": ("sonde.strategies.sobol", "Sobol"),
+    "fobo_paper": ("sonde.strategies.first_order.algorithm1", "Algorithm1"),
 }
 
 

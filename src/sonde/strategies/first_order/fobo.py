@@ -27,6 +27,7 @@ from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.search import Box
 from sonde.strategies.bayesian.trust_region import GAIN, box_around
 from sonde.strategies.bayesian.trust_region import follow as follow_region
+from sonde.strategies.first_order.algorithm1 import Algorithm1
 from sonde.strategies.first_order.local_search import SAME_MINIMUM, Evaluated, replay
 from sonde.strategies.first_order.observations import observations_of
 from sonde.strategies.first_order.schedule import (
@@ -103,6 +104,11 @@ class FOBO(Bayesian):
         self._fits: dict[tuple[str, bool], WarmStartedGradientFits] = {}
         self._last_observations: tuple[History, int, Observations] | None = None  # gradients are checked once
         self._last_trends: tuple[History, int, GlobalTrends] | None = None
+
+    @staticmethod
+    def paper(*, quadratic: bool = False) -> Algorithm1:
+        """Return the method of the paper: its Algorithm 1, with Matern-5/2, or with its kernel "Q" (``quadratic``)."""
+        return Algorithm1(quadratic=quadratic)
 
     @one_thread()
     def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:

@@ -183,13 +183,15 @@ def _parameter_gradients(kernel: Kernel, x: Any, at: Any, of_values: Any, of_bot
         return jnp.sum(jax.vmap(along)(axes, weights))
 
     def total(kernel: Kernel) -> Any:
+        def row(a: Any, weights: Any) -> Any:
+            return jnp.sum(jax.vmap(lambda b, w: of_pair(kernel, a, b, w), (0, 1))(at, weights))
+
         whole = jnp.vdot(of_values, _pairs(kernel, x, x)) + 2 * jnp.vdot(of_both, _by_second(kernel, x, at))
-        rows = jax.vmap(lambda a, row: jax.vmap(lambda b, w: of_pair(kernel, a, b, w), (0, 1))(at, row))
-        return whole + jnp.sum(rows(at, of_gradients))
+        return whole + jnp.sum(jax.vmap(row)(at, of_gradients))
 
     return _leaf_gradients(total, kernel)
 
 
 def _leaf_gradients(function: Callable[[Kernel], Any], kernel: Kernel) -> Any:
-    gradient: Any = eqx.filter_grad
-    return jax.tree.leaves(gradient(function)(kernel))
+    differentiate: Any = eqx.filter_grad
+    return jax.tree.leaves(differentiate(function)(kernel))
