@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 EXPLORING = {"map": "draw", "draw": "draw", "slice": "slice"}  # hyperparameters, and those of global exploration
+KERNELS = ("matern52", "rbf", "rational_quadratic")
 DRAWS = {"draw": 1, "slice": 10}  # how many hyperparameters are drawn
 WHOLE = 100  # up to so many values a draw is of all hyperparameters; beyond, where it is dearer, of a share of them
 DRAWN = 16  # and of at most so many
@@ -85,6 +86,12 @@ class GP(Bayesian):
             PLAIN_FORMS
         )  # predictions are of the values themselves, far from the best ones too
 
+    def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:
+        """Return the points of highest acquisition value; a wrong kernel is reported before the first trial."""
+        if self._own is not None:
+            self._own.family(space)
+        return super().suggest(space, history, count, key)
+
     def fit_surrogate(self, space: Space, history: History, key: Key, *, far: bool = False) -> Surrogate:
         """Return the Gaussian process of the history."""
         return self._surrogate(space, history, EXPLORING[self.hyperparameters] if far else self.hyperparameters, key)
@@ -126,7 +133,7 @@ class GP(Bayesian):
 
 def own_kernel(kernel: Any) -> OwnKernel | None:
     """Return the kernel of an option; None for the closed form."""
-    if isinstance(kernel, str) and kernel == "matern52":
+    if isinstance(kernel, str) and one_of(kernel, "kernel", KERNELS) == "matern52":
         return None
     require("jax", "equinox", "lineax", extra="jax")
     from sonde.strategies.bayesian.own_kernel import OwnKernel

@@ -25,6 +25,7 @@ from sonde.surrogates.recent import Recent
 Array = NDArray[np.float64]
 
 CHECKED = 8  # points at which a kernel is checked
+DRAWN = 16  # parameters that one draw changes, at most
 
 
 class OwnKernel:
@@ -96,7 +97,7 @@ class OwnKernel:
         scale, data = fitted.scaled(observations)
         thetas = [fitted.covariance.theta]
         if draws:
-            share = min(share, 16 / len(thetas[0]))
+            share = min(share, DRAWN / len(thetas[0]))
             thetas = fitted.sample(observations, count=draws, rng=rng, share=share)
         covariances = [replace(fitted.covariance, theta=theta) for theta in thetas]
         x, y, noise = data.layout.x, data.y, data.known_noise

@@ -20,7 +20,7 @@ from sonde.errors import OptionError
 from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.domain import Domain
-from sonde.strategies.bayesian.gp import GP, feasibility, own_kernel
+from sonde.strategies.bayesian.gp import GP, KERNELS, feasibility, own_kernel
 from sonde.strategies.bayesian.loop import STALLED, Bayesian, Target, feasible_values
 from sonde.strategies.bayesian.model import Surrogate, best_points, best_value, features_of
 from sonde.strategies.bayesian.predictions import Predictions
@@ -70,7 +70,6 @@ ROWS = 1000  # rows of the matrix that the global model factorises; beyond, the 
 POINTS, PREDICTION_POINTS = 500, 1500  # observations of the iterative mean: to suggest, and to predict
 NEAREST, LATEST = 12, 2  # observations of a local model: the nearest, and the last ones in its trust region
 STEPS = 50  # of L-BFGS on the posterior mean in high dimension
-KERNELS = ("matern52", "rbf", "rational_quadratic")
 TRENDS = {"auto": TREND_NAMES, "none": TREND_NAMES[:1], **{str(name): (name,) for name in TREND_NAMES[1:]}}
 
 
@@ -113,6 +112,8 @@ class FOBO(Bayesian):
     @one_thread()
     def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:
         """Return points of high acquisition value and steps of local searches; those of ``"gp"`` without gradients."""
+        if self._own is not None:
+            self._own.family(space, with_gradients=True)  # a wrong kernel is reported before the first trial
         if self.ready(space, history) and not self._knows_gradients(space, history):
             return self._gp.suggest(space, history, count, key)
         if self.ready(space, history) and self._without_global_model(space):

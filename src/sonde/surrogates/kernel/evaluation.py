@@ -24,6 +24,7 @@ from sonde.kernels import Kernel
 Array = NDArray[np.float64]
 
 SIZES = (32, 64, 128, 320, *(1024 * 4**power for power in range(10)))  # fits have at most 320 points
+WIDE = 8  # columns
 
 
 def in_double(function: Callable[..., Any], kernel: Kernel, *arrays: Array) -> Any:
@@ -33,18 +34,19 @@ def in_double(function: Callable[..., Any], kernel: Kernel, *arrays: Array) -> A
 
 
 def padded(points: Array) -> Array:
-    """Return points with the last one repeated until their number is one of ``SIZES``."""
-    widths = [(0, _room(len(points))), *[(0, 0)] * (points.ndim - 1)]
+    """Return points with the last one repeated until their number is one of the sizes."""
+    widths = [(0, _room(len(points), points.shape[-1])), *[(0, 0)] * (points.ndim - 1)]
     return np.pad(points, widths, mode="edge" if len(points) else "constant")
 
 
-def filled(weights: Array, *axes: int) -> Array:
-    """Return weights with zeros in these axes until their lengths are some of ``SIZES``."""
-    return np.pad(weights, [(0, _room(size) * (axis in axes)) for axis, size in enumerate(weights.shape)])
+def filled(weights: Array, *axes: int, width: int) -> Array:
+    """Return weights with zeros in these axes until their lengths are sizes of points of so many columns."""
+    return np.pad(weights, [(0, _room(size, width) * (axis in axes)) for axis, size in enumerate(weights.shape)])
 
 
-def _room(size: int) -> int:
-    return SIZES[bisect_left(SIZES, size)] - size
+def _room(size: int, width: int) -> int:
+    sizes = SIZES if width <= WIDE else (8, *SIZES)  # padding is dear where a point has many derivatives
+    return sizes[bisect_left(sizes, size)] - size
 
 
 def values(kernel: Kernel, x: Array, y: Array) -> Array:
@@ -57,9 +59,9 @@ def values(kernel: Kernel, x: Array, y: Array) -> Array:
 def values_vjp(kernel: Kernel, x: Array, y: Array, weights: Array) -> Array:
     """Return sum_j W_ij dk(x_i, y_j) / dx_i, (..., m, p)."""
     if x.ndim == 2:
-        found = in_double(_values_vjp, kernel, padded(x), padded(y), filled(weights, 0, 1))
+        found = in_double(_values_vjp, kernel, padded(x), padded(y), filled(weights, 0, 1, width=x.shape[1]))
     else:
-        found = in_double(_batched_values_vjp, kernel, padded(x), padded(y), filled(weights, 0))
+        found = in_double(_batched_values_vjp, kernel, padded(x), padded(y), filled(weights, 0, width=x.shape[-1]))
     return np.asarray(found[: len(x)])
 
 
@@ -76,7 +78,7 @@ def gradients(kernel: Kernel, x: Array, y: Array) -> Array:
 
 def gradients_vjp(kernel: Kernel, x: Array, y: Array, weights: Array) -> Array:
     """Return sum_jc W_ijc d/dx_i dk(x_i, y_j) / dy_jc, (m, p)."""
-    found = in_double(_gradients_vjp, kernel, padded(x), padded(y), filled(weights, 0, 1))
+    found = in_double(_gradients_vjp, kernel, padded(x), padded(y), filled(weights, 0, 1, width=x.shape[1]))
     return np.asarray(found[: len(x)])
 
 
@@ -97,8 +99,10 @@ def parameter_gradients(kernel: Kernel, x: Array, at: Array, weights: tuple[Arra
     The weights are those of values (n, n), of values with gradients (n, g, p), and of gradients (g, p, g, p).
     """
     if not len(at):
-        return list(in_double(_value_gradients, kernel, padded(x), filled(weights[0], 0, 1)))
-    blocks = filled(weights[0], 0, 1), filled(weights[1], 0, 1), filled(weights[2], 0, 2)
+        return list(in_double(_value_gradients, kernel, padded(x), filled(weights[0], 0, 1, width=x.shape[1])))
+    blocks = (
+        filled(each, *axes, width=x.shape[1]) for each, axes in zip(weights, ((0, 1), (0, 1), (0, 2)), strict=True)
+    )
     return list(in_double(_parameter_gradients, kernel, padded(x), padded(at), *blocks))
 
 

@@ -63,7 +63,7 @@ class KernelMean:
 
 def _product(operator: ValueGradientGram, a: Array, b: Array, count: int) -> tuple[Array, Array]:
     """Return the products with the covariances of values and of gradients, at the first ``count`` rows."""
-    product = np.asarray(operator.mv(filled(np.concatenate([a[:, None], b], axis=1), 0)))[:count]
+    product = np.asarray(operator.mv(filled(np.concatenate([a[:, None], b], axis=1), 0, width=b.shape[1])))[:count]
     return product[:, 0] + CONSTANT * a.sum(), product[:, 1:]
 
 
