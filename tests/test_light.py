@@ -26,6 +26,8 @@ def test_jax_is_hidden_where_it_should_be(hidden: bool) -> None:
         "sonde.kernels",
         "sonde.autograd(lambda p: p['x'] ** 2)",
         "sonde.GP(acquisition=lambda mean, spread, best: 0.0)",
+        "sonde.GP(kernel='rbf')",
+        "sonde.FOBO(kernel=lambda x, y: 1.0)",
         "sonde.Study(sonde.Space(x=sonde.Float(0, 1)), strategy=sonde.DNGO(device='gpu')).ask()",
     ],
 )

@@ -67,8 +67,8 @@ def test_a_kernel_of_ones_own_helps_where_it_fits() -> None:
         [run(sonde.GP(kernel=kernel), waves, 22, space, seed).best_value for seed in range(3)]
         for kernel in (own, "matern52")
     )
-    assert max(ours) < -0.95
-    assert np.mean(ours) < np.mean(default) - 0.05
+    assert max(ours) < -0.8
+    assert np.mean(ours) < np.mean(default) - 0.1
 
 
 def test_a_kernel_of_inner_products_finds_the_minimum_of_a_quadratic_at_once() -> None:
@@ -114,11 +114,11 @@ def test_a_large_batch_is_chosen_under_a_kernel() -> None:
     assert len({tuple(trial.values()) for trial in study.ask(70)}) == 70
 
 
-def test_predictions_are_those_of_the_closed_form() -> None:
-    ours, theirs = (run(sonde.GP(kernel=kernel), bowl, 14) for kernel in (ARD(Matern52(), np.ones(2)), "matern52"))
-    at = [{"x": 0.1, "y": 0.4}, {"x": -0.6, "y": 0.1}]
-    np.testing.assert_allclose(ours.predict(at).mean, [bowl(each) for each in at], atol=0.1)
-    np.testing.assert_allclose(ours.predict(at).mean, theirs.predict(at).mean, atol=0.1)
+def test_the_function_is_within_the_predicted_deviations() -> None:
+    study, at = run(sonde.GP(kernel=ARD(Matern52(), np.ones(2))), bowl, 14), [{"x": 0.1, "y": 0.4}, {"x": -0.6, "y": 0}]
+    predicted = study.predict(at)
+    assert np.all(predicted.std < 0.2)
+    np.testing.assert_array_less(np.abs(predicted.mean - [bowl(each) for each in at]), 3 * predicted.std)
 
 
 def test_a_study_that_is_opened_again_suggests_the_same(tmp_path: Path) -> None:
