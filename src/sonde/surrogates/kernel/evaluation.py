@@ -20,10 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.kernels import Kernel
+from sonde.kernels.multiply import in_blocks
 
 Array = NDArray[np.float64]
 
-SIZES = (32, 64, 128, 320, *(1024 * 4**power for power in range(10)))  # fits have at most 320 points
+SIZES = (32, 64, 128, 320, *(512 * 2**power for power in range(20)))  # fits have at most 320 points
+BLOCK = 2**22  # numbers of an array of all pairs and columns that are made at a time
 WIDE = 8  # columns
 
 
@@ -106,8 +108,9 @@ def parameter_gradients(kernel: Kernel, x: Array, at: Array, weights: tuple[Arra
     return list(in_double(_parameter_gradients, kernel, padded(x), padded(at), *blocks))
 
 
-def _pairs(kernel: Kernel, x: Any, y: Any) -> Any:
-    return jax.vmap(lambda a: jax.vmap(lambda b: kernel(a, b))(y))(x)
+def _all_pairs(function: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    """Return ``function(x_i, y_j)`` of all pairs, some rows at a time where their arrays would be large."""
+    return in_blocks(jax.vmap(lambda a: jax.vmap(lambda b: function(a, b))(y)), x, max(1, BLOCK // y.size))
 
 
 def _weighted(kernel: Kernel, x: Any, y: Any, weights: Any) -> Any:
@@ -117,13 +120,13 @@ def _weighted(kernel: Kernel, x: Any, y: Any, weights: Any) -> Any:
     return jax.vmap(row)(x, weights)
 
 
-_values = eqx.filter_jit(_pairs)
+_values = eqx.filter_jit(_all_pairs)
 _values_vjp = eqx.filter_jit(_weighted)
 
 
 @eqx.filter_jit
 def _batched_values(kernel: Kernel, x: Any, y: Any) -> Any:
-    return jax.vmap(lambda a, b: _pairs(kernel, a, b))(x, y)
+    return jax.vmap(lambda a, b: _all_pairs(kernel, a, b))(x, y)
 
 
 @eqx.filter_jit
@@ -137,7 +140,7 @@ def _diagonal(kernel: Kernel, x: Any) -> Any:
 
 
 def _by_second(kernel: Kernel, x: Any, y: Any) -> Any:
-    return jax.vmap(lambda a: jax.vmap(jax.grad(lambda b: kernel(a, b)))(y))(x)
+    return _all_pairs(jax.grad(kernel, argnums=1), x, y)
 
 
 _gradients = eqx.filter_jit(_by_second)
@@ -160,20 +163,19 @@ def _within_column(kernel: Kernel, x: Any, axis: Any) -> Any:
     def of_pair(a: Any, b: Any) -> Any:
         return jax.jvp(lambda a: jax.jvp(lambda b: kernel(a, b), (b,), (axis,))[1], (a,), (axis,))[1]
 
-    return jax.vmap(lambda a: jax.vmap(lambda b: of_pair(a, b))(x))(x)
+    return _all_pairs(of_pair, x, x)
 
 
 @eqx.filter_jit
 def _mixed(kernel: Kernel, x: Any, y: Any) -> Any:
-    def of_pair(a: Any, b: Any) -> Any:  # the entries of a whole matrix cost more than its structure would save
-        return jax.jacfwd(jax.grad(kernel, argnums=1), argnums=0)(a, b)
-
-    return jnp.transpose(jax.vmap(lambda a: jax.vmap(lambda b: of_pair(a, b))(y))(x), (0, 3, 1, 2))
+    # plain differentiation: the entries of a whole matrix cost more than the structure of the kernel would save
+    blocks = _all_pairs(jax.jacfwd(jax.grad(kernel, argnums=1), argnums=0), x, y)
+    return jnp.transpose(blocks, (0, 3, 1, 2))
 
 
 @eqx.filter_jit
 def _value_gradients(kernel: Kernel, x: Any, weights: Any) -> Any:
-    return _leaf_gradients(lambda kernel: jnp.vdot(weights, _pairs(kernel, x, x)), kernel)
+    return _leaf_gradients(lambda kernel: jnp.vdot(weights, _all_pairs(kernel, x, x)), kernel)
 
 
 @eqx.filter_jit
@@ -190,7 +192,7 @@ def _parameter_gradients(kernel: Kernel, x: Any, at: Any, of_values: Any, of_bot
         def row(a: Any, weights: Any) -> Any:
             return jnp.sum(jax.vmap(lambda b, w: of_pair(kernel, a, b, w), (0, 1))(at, weights))
 
-        whole = jnp.vdot(of_values, _pairs(kernel, x, x)) + 2 * jnp.vdot(of_both, _by_second(kernel, x, at))
+        whole = jnp.vdot(of_values, _all_pairs(kernel, x, x)) + 2 * jnp.vdot(of_both, _by_second(kernel, x, at))
         return whole + jnp.sum(jax.vmap(row)(at, of_gradients))
 
     return _leaf_gradients(total, kernel)
