@@ -4,11 +4,13 @@
 
 A made-up training run: four parameters, one of them there only for one kind of optimizer; too high a rate diverges, too
 large a model runs out of memory. Workers end in any order, and whoever is free gets the next configuration at once.
+An argument is the number of rounds, of 25 results each.
 """
 
 import heapq
 import math
 import random
+import sys
 
 import sonde
 
@@ -18,7 +20,7 @@ SPACE = sonde.Space(
     optimizer=sonde.Categorical(["sgd", "adam"]),
     momentum=sonde.Float(0, 0.99, when={"optimizer": "sgd"}),
 )
-WORKERS, RESULTS = 100, 200
+WORKERS, ROUND = 100, 25
 
 
 def train(params: sonde.Trial) -> float | None:
@@ -35,14 +37,15 @@ def main() -> None:
     clock = random.Random(0)
     running = [(clock.expovariate(1), trial.number, trial) for trial in study.ask(WORKERS)]
     heapq.heapify(running)
-    for done in range(1, RESULTS + 1):
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 8
+    for done in range(1, rounds * ROUND + 1):
         now, _, trial = heapq.heappop(running)
         loss = train(trial)
         study.tell(trial, failed="broke") if loss is None else study.tell(trial, loss)
-        if len(running) <= WORKERS - 25:  # those that are free by now are served together
-            for new in study.ask(25):
+        if len(running) <= WORKERS - ROUND:  # those that are free by now are served together
+            for new in study.ask(ROUND):
                 heapq.heappush(running, (now + clock.expovariate(1), new.number, new))
-        if done % 50 == 0:
+        if done % (2 * ROUND) == 0:
             print(f"{done} results, best {study.best_value:.5f}")
     print(study.explain())
     print("best:", study.best_params)

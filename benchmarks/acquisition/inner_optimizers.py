@@ -23,18 +23,8 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.acquisition.files import ACQUISITIONS, OPTIMIZERS, RESULTS, Files
 from benchmarks.machine import use_one_core
-
-RESULTS = Path(__file__).parents[1] / "results"
-ACQUISITIONS, OPTIMIZERS = ("ei", "ucb", "pi", "sr", "es"), ("random", "direct", "bfgs", "adam", "nearby")
-
-
-class Files(NamedTuple):
-    """Paths of the results."""
-
-    tasks: Path
-    budgets: Path
-    trials: Path
 
 
 class Size(NamedTuple):

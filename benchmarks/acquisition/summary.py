@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.acquisition.inner_optimizers import ACQUISITIONS, OPTIMIZERS, Files
+from benchmarks.acquisition.files import ACQUISITIONS, OPTIMIZERS, Files
 from benchmarks.acquisition.searches import BATCH
 from benchmarks.acquisition.trials import NAMES
 from benchmarks.records import machine, read, table

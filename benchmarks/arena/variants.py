@@ -1,63 +1,87 @@
 """Sonde's Gaussian process with one part changed, to see what each part is worth: ``sonde:gp/no-region`` and so on."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 
-def variant(name: str) -> Any:
+from sonde import GP, Space
+from sonde.sampling import Key
+from sonde.strategies import Strategy
+from sonde.strategies.bayesian.domain import Domain
+from sonde.strategies.bayesian.exact_model import ExactModel
+from sonde.strategies.bayesian.loop import Loop
+from sonde.strategies.bayesian.port import Schedule
+from sonde.strategies.bayesian.schedule import TrustRegionSchedule
+from sonde.strategies.bayesian.search import Search
+from sonde.strategies.bayesian.target import Box, Target
+from sonde.strategies.bayesian.trust_region import progress_of
+from sonde.surrogates.exact.warm_starts import FORMS, ModelForm
+from sonde.trials import History
+
+
+def variant(name: str) -> Strategy:
     """Return the strategy of a variant's name."""
     if name not in VARIANTS:
         raise SystemExit(f"variants are {', '.join(VARIANTS)}, got {name!r}")
     return VARIANTS[name]()
 
 
-def _gp(**options: Any) -> Any:
-    from sonde import GP
+class Assembled(Strategy):
+    """A strategy of given parts."""
 
-    return GP(**options)
+    name = "assembled"
 
+    def __init__(self, schedule: Schedule) -> None:
+        self._loop = Loop(schedule, Search())
 
-def _with_forms(keep: Callable[[Any], bool]) -> Any:
-    from sonde.surrogates.exact.warm_starts import FORMS, WarmStartedFits
+    def suggest(self, space: Space, history: History, count: int, key: Key) -> Any:
+        """Return the points of highest acquisition value."""
+        return self._loop.suggest(space, history, count, key)
 
-    strategy = _gp()
-    strategy._chain = WarmStartedFits(tuple(form for form in FORMS if keep(form)))
-    return strategy
-
-
-def _everywhere() -> Any:
-    """Return the strategy without its trust region."""
-    import numpy as np
-
-    strategy = _gp()
-    aim_of = strategy._target_of
-
-    def aim(space: Any, history: Any, field: Any, side: float, far: bool, key: Any) -> Any:
-        made = aim_of(space, history, field, side, far, key)
-        made.box = replace(made.box, low=np.zeros(len(space)), high=np.ones(len(space)))
-        return made
-
-    strategy._target_of = aim
-    return strategy
+    def explain(self, space: Space, history: History) -> str:
+        """Say what it does."""
+        return "is a variant of gp"
 
 
-def _never_elsewhere() -> Any:
-    """Return the strategy that stays around the best point when it stalls."""
-    strategy = _gp()
-    aim_of = strategy._target_of
-    strategy._target_of = lambda space, history, field, side, far, key: aim_of(space, history, field, side, False, key)
-    return strategy
+@dataclass(frozen=True)
+class Everywhere(TrustRegionSchedule):
+    """The schedule without its trust region."""
+
+    def targets(self, domain: Domain, count: int, key: Key) -> list[Any]:
+        """Return the targets with the whole cube as their box."""
+        cube = {"low": np.zeros(len(domain.space)), "high": np.ones(len(domain.space))}
+        targets = super().targets(domain, count, key)
+        widened = {id(each): replace(each, box=replace(each.box, **cube)) for each in targets}
+        return [widened[id(each)] for each in targets]
 
 
-VARIANTS: dict[str, Callable[[], Any]] = {
-    "map": lambda: _gp(hyperparameters="map"),
-    "draw": lambda: _gp(hyperparameters="draw"),
-    "slice": lambda: _gp(hyperparameters="slice"),
+@dataclass(frozen=True)
+class NeverElsewhere(TrustRegionSchedule):
+    """The schedule that stays around the incumbent when it stalls."""
+
+    def targets(self, domain: Domain, count: int, key: Key) -> list[Any]:
+        """Return the trust region for each point."""
+        space, history = domain.space, domain.history
+        values, at_once = history.feasible_values[history.completed.numbers], len(history.pending) + count
+        side = progress_of(values, self.first(space), max(4, len(space)), at_once).side
+        surrogate = self.model.fit(space, history, key)
+        return [Target(surrogate, Box.around(surrogate.incumbents[0], side, domain.continuous))] * count
+
+
+def _with_forms(keep: Callable[[ModelForm], bool]) -> Strategy:
+    return Assembled(TrustRegionSchedule(ExactModel(forms=tuple(form for form in FORMS if keep(form)))))
+
+
+VARIANTS: dict[str, Callable[[], Strategy]] = {
+    "map": lambda: GP(hyperparameters="map"),
+    "draw": lambda: GP(hyperparameters="draw"),
+    "slice": lambda: GP(hyperparameters="slice"),
     "no-log": lambda: _with_forms(lambda form: form.kappa is None),
     "no-quadratic": lambda: _with_forms(lambda form: not form.quadratic),
     "plain": lambda: _with_forms(lambda form: form.kappa is None and not form.quadratic),
-    "no-region": _everywhere,
-    "no-elsewhere": _never_elsewhere,
-    "ucb": lambda: _gp(acquisition="ucb"),
+    "no-region": lambda: Assembled(Everywhere(ExactModel())),
+    "no-elsewhere": lambda: Assembled(NeverElsewhere(ExactModel())),
+    "ucb": lambda: GP(acquisition="ucb"),
 }

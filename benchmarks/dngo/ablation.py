@@ -30,7 +30,7 @@ def main() -> None:
     from sonde.surrogates.basis.adaptive import PAPER, Recipe
 
     recipes: dict[str, Any] = {
-        "Sonde: 5 tanh networks, evidence, Adam": Recipe(),
+        "Sonde: 3 tanh networks, evidence, SOAP": Recipe(),
         "1 network": Recipe(members=1),
         "10 networks": Recipe(members=10),
         "squared errors": Recipe(loss="squares"),

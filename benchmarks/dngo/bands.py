@@ -24,7 +24,7 @@ from sonde.surrogates.basis.data import Table
 Array = NDArray[np.float64]
 
 POINTS, NOISE = 20, 0.03
-FORMS = {"one network, squared errors": PAPER, "five networks, evidence": Recipe()}
+FORMS = {"one network, squared errors": PAPER, "three networks, evidence": Recipe()}
 KINDS = {"tanh": "(a) tanh", "relu+tanh": "(b) ReLU, tanh last", "relu": "(c) ReLU"}
 GRID = np.linspace(-0.75, 0.75, 401)[:, None]  # the data lie in [-1/2, 1/2]
 FIGURE = Path(__file__).parents[2] / "docs" / "figures" / "dngo-bands.png"

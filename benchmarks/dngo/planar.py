@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
 from benchmarks.dngo.captions import BEST_KNOWN
+from benchmarks.dngo.simulated_runs import Run
 from benchmarks.first_order.plots import COLOURS, GREY, legend, panels, save
-
-if TYPE_CHECKING:
-    from benchmarks.dngo.cluster import Run
 
 
 def draw(runs: Sequence[Run], path: Path) -> None:

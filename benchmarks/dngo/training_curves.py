@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from benchmarks.latency.timing import clock
 from benchmarks.machine import describe_machine
 from sonde.acquisition.closed import log_expected_improvement
-from sonde.strategies.bayesian.dngo import BEST
+from sonde.strategies.bayesian.basis_model import BEST
 from sonde.strategies.threads import one_thread
 from sonde.surrogates.basis.adaptive import AdaptiveBasis, Recipe, Trained, trainer
 from sonde.surrogates.basis.data import Table

@@ -69,7 +69,7 @@ def _rotated(word, by):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _draw(bits, theta, words):  # type: ignore[no-untyped-def]
+def draw(bits, theta, words):  # type: ignore[no-untyped-def]
     """Fill bits (m, n) with ones of probability theta (n,)."""
     a, b, c, d = words
     n = len(theta)
@@ -175,7 +175,7 @@ def _hit(theta, s, state, words, kind, limit, adapt, longest, smallest, largest,
         if size > len(bits):
             bits = np.empty((2 * size, n), dtype=np.uint8)
         generation = bits[:size]
-        _draw(generation, theta, words)
+        draw(generation, theta, words)
         losses = np.empty(size, dtype=np.int64)
         for i in range(size):
             losses[i] = _loss(generation[i], kind)

@@ -100,7 +100,7 @@ class Chooser(ABC):
         return np.nan
 
 
-class Pairs(Chooser):
+class TwoMasks(Chooser):
     """Two masks a step, and a step of the search after each: cGA and PBIL-epsilon."""
 
     masks = 2
@@ -127,7 +127,7 @@ class Pairs(Chooser):
         return np.nan if self.search.adapt is None else self.search.save()["reference"]
 
 
-class Singles(Pairs):
+class OneMask(TwoMasks):
     """One mask a step, and a step of the search after a generation of lambda of them: PBIL-lambda."""
 
     masks = 1
@@ -171,9 +171,9 @@ class Fixed(Chooser):
 
 
 CHOOSERS = {
-    "cGA": lambda n, seed: Pairs(cga(n, seed=seed)),
-    "PBIL-lambda": lambda n, seed: Singles(PBIL(n, "lambda", seed=seed)),
-    "PBIL-epsilon": lambda n, seed: Pairs(PBIL(n, "epsilon", seed=seed)),
+    "cGA": lambda n, seed: TwoMasks(cga(n, seed=seed)),
+    "PBIL-lambda": lambda n, seed: OneMask(PBIL(n, "lambda", seed=seed)),
+    "PBIL-epsilon": lambda n, seed: TwoMasks(PBIL(n, "epsilon", seed=seed)),
     "ReLU": lambda n, seed: Fixed(np.ones(n, dtype=bool)),
     "tanh": lambda n, seed: Fixed(np.zeros(n, dtype=bool)),
 }

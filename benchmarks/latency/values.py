@@ -30,10 +30,12 @@ from sonde.acquisition.utilities import UTILITIES
 from sonde.sampling import Key
 from sonde.strategies.bayesian.acquisitions import acquire
 from sonde.strategies.bayesian.domain import Domain
-from sonde.strategies.bayesian.gp import fit_surrogate
+from sonde.strategies.bayesian.exact_model import fit_exact
+from sonde.strategies.bayesian.fantasies import Fantasies
 from sonde.strategies.bayesian.joint_search import best_pool
-from sonde.strategies.bayesian.model import Fantasies, Surrogate
-from sonde.strategies.bayesian.search import Box, best_point
+from sonde.strategies.bayesian.point_search import best_point
+from sonde.strategies.bayesian.surrogate import Surrogate
+from sonde.strategies.bayesian.target import Box
 from sonde.surrogates.exact.warm_starts import WarmStartedFits
 from sonde.trials import History
 
@@ -93,7 +95,7 @@ class Case(NamedTuple):
     n: int
     seed: int
     history: History
-    belief: Surrogate
+    surrogate: Surrogate
 
     @property
     def key(self) -> Key:
@@ -101,14 +103,14 @@ class Case(NamedTuple):
         return Key(self.seed, self.n)
 
     @property
-    def field(self) -> Domain:
+    def domain(self) -> Domain:
         """What has been tried, and nothing taken yet."""
         return Domain(SPACE, self.history)
 
     @property
     def box(self) -> Box:
         """The whole cube."""
-        return Box(np.zeros(DIMENSION), np.ones(DIMENSION), self.belief.incumbents[:1])
+        return Box(np.zeros(DIMENSION), np.ones(DIMENSION), self.surrogate.incumbents[:1])
 
 
 def cases(sizes: Sequence[int], seeds: int) -> Iterator[Case]:
@@ -119,7 +121,7 @@ def cases(sizes: Sequence[int], seeds: int) -> Iterator[Case]:
         for n in sizes:
             for seed, ((x, y), chain) in enumerate(zip(data, chains, strict=True)):
                 history = study_of(x[:n], y[:n], seed, "sobol").history
-                yield Case(kind, n, seed, history, fit_surrogate(SPACE, history, chain))
+                yield Case(kind, n, seed, history, fit_exact(SPACE, history, chain))
 
 
 def _run(count: int, seed: int) -> tuple[Array, Array]:
@@ -136,8 +138,8 @@ def one_point(sizes: Sequence[int], seeds: int) -> list[dict[str, Any]]:
     """Part 2: log EI at the point that each search returns."""
 
     def gains(case: Case) -> Gains:
-        belief = case.belief
-        judge = Pointwise("log_ei", belief.posteriors[0], belief.features, np.array([belief.best]))
+        surrogate = case.surrogate
+        judge = Pointwise("log_ei", surrogate.posteriors[0], surrogate.features, np.array([surrogate.best]))
         ours = by_sonde(case, 1)
         theirs = {"BoTorch": by_botorch(judge, 1, case.seed), "Optuna": by_optuna(judge, case)}
         return {("one point", name): _gain(judge, ours, point) for name, point in theirs.items()}
@@ -149,12 +151,12 @@ def batches(sizes: Sequence[int], seeds: int) -> list[dict[str, Any]]:
     """Part 3: q-log-EI of the pool that each search returns, on the samples searched on and on fresh ones."""
 
     def gains(case: Case) -> Gains:
-        belief, greedy = case.belief, by_sonde(case, BATCH)
+        surrogate, greedy = case.surrogate, by_sonde(case, BATCH)
         judge = MonteCarlo(
-            UTILITIES["log_ei"], belief.posteriors[0], belief.features, float(belief.best or 0.0),
+            UTILITIES["log_ei"], surrogate.posteriors[0], surrogate.features, float(surrogate.best or 0.0),
             np.empty((0, DIMENSION)), BATCH, seed=case.seed,
         )  # fmt: skip
-        found = best_pool(judge, case.field, case.box, case.key, size=BATCH, method="bfgs", guess=greedy)
+        found = best_pool(judge, case.domain, case.box, case.key, size=BATCH, method="bfgs", guess=greedy)
         joint = greedy if found is None else found
         theirs = by_botorch(judge, BATCH, case.seed)
         fresh = replace(judge, samples=FRESH, seed=case.seed + 1)
@@ -170,17 +172,17 @@ def batches(sizes: Sequence[int], seeds: int) -> list[dict[str, Any]]:
 
 def by_sonde(case: Case, count: int) -> Array:
     """Return the points (count, d) that Sonde's search finds, each with those before it under way."""
-    belief, field, nothing = case.belief, case.field, np.empty((0, DIMENSION))
-    fantasies = Fantasies.of(belief.posteriors[0], float(belief.best or 0.0), count - 1, case.seed)
+    surrogate, domain, nothing = case.surrogate, case.domain, np.empty((0, DIMENSION))
+    fantasies = Fantasies.of(surrogate.posteriors[0], float(surrogate.best or 0.0), count - 1, case.seed)
     chosen: list[Array] = []
     for offset in range(count):
         if chosen:
-            fantasies.add(belief.features(chosen[-1]))
-        one = acquire("log_ei", belief, nothing, [fantasies], nothing, size=1, seed=case.seed)
-        point = best_point(one, field, case.box, case.key.at(offset))
+            fantasies.add(surrogate.features(chosen[-1]))
+        one = acquire("log_ei", surrogate, nothing, [fantasies], nothing, size=1, seed=case.seed)
+        point = best_point(one, domain, case.box, case.key.at(offset))
         if point is None:
             raise RuntimeError(f"no new point was found in {case.kind} history {case.seed} of {case.n}")
-        field.take(point)
+        domain.take(point)
         chosen.append(point)
     return np.array(chosen)
 
@@ -194,9 +196,9 @@ def by_botorch(acquisition: Acquisition, count: int, seed: int) -> Array:
 
 def by_optuna(acquisition: Acquisition, case: Case) -> Array:
     """Return the point (1, d) that Optuna's search finds, started as by its sampler: at the best trial too."""
-    lengthscales = np.exp(case.belief.posteriors[0].covariance.theta[:DIMENSION])
+    lengthscales = np.exp(case.surrogate.posteriors[0].covariance.theta[:DIMENSION])
     point, _ = optimize_acqf_mixed(
-        ForOptuna(acquisition, lengthscales), warmstart_normalized_params_array=case.belief.incumbents[:1],
+        ForOptuna(acquisition, lengthscales), warmstart_normalized_params_array=case.surrogate.incumbents[:1],
         rng=np.random.RandomState(case.seed),
     )  # fmt: skip
     return point[None]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from benchmarks.dngo import captions
 from benchmarks.dngo.captions import BEST_KNOWN, SPACE, evaluate, risks, true_value
-from benchmarks.dngo.cluster import FULL, Cluster, Job, Run, Scale, Sonde, Workers, read, summary, write
+from benchmarks.dngo.cluster import FULL, Cluster, Sonde, summary
+from benchmarks.dngo.simulated_runs import Job, Run, Scale, Workers, read, write
 
 from sonde import Study
 

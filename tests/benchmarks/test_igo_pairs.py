@@ -29,7 +29,7 @@ def test_every_step_is_that_of_the_library(name: str, function: str) -> None:
             state = step(state, *jnp.asarray(padded), jnp.int64(2 * i))
             np.testing.assert_allclose(state.theta[:23], search.theta, rtol=1e-9, atol=1e-12)
             if search.adapt:
-                assert float(state.reference) == pytest.approx(search._adaptation.reference, rel=1e-9)
+                assert float(state.reference) == pytest.approx(search.save()["reference"], rel=1e-9)
             now = NEVER if losses.all() else 2 * i + 1 + int(losses.argmin())
             assert int(state.calls) == (now if before == NEVER else before)
 

@@ -9,7 +9,19 @@ import pytest
 from benchmarks.igo.curves import draw
 from benchmarks.igo.mnist import Images
 from benchmarks.igo.networks import Activations, Layers, Network, shuffled
-from benchmarks.igo.structure import EXPERIMENTS, Crew, Fixed, Pairs, Singles, Trial, crews, looks, rate_at, run, train
+from benchmarks.igo.structure import (
+    EXPERIMENTS,
+    Crew,
+    Fixed,
+    OneMask,
+    Trial,
+    TwoMasks,
+    crews,
+    looks,
+    rate_at,
+    run,
+    train,
+)
 from benchmarks.records import read
 
 from sonde.igo import PBIL
@@ -82,7 +94,7 @@ def test_a_trial_does_not_depend_on_its_place_in_a_crew() -> None:
 
 
 def test_lambda_moves_after_a_generation_and_epsilon_after_every_pair() -> None:
-    pairs, singles = Pairs(PBIL(9, "epsilon", seed=0)), Singles(PBIL(9, "lambda", seed=0))
+    pairs, singles = TwoMasks(PBIL(9, "epsilon", seed=0)), OneMask(PBIL(9, "lambda", seed=0))
     drawn = pairs.draw()
     pairs.tell(np.array([1.0, 2.0]))
     one = singles.draw()

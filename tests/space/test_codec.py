@@ -15,7 +15,7 @@ from sonde.space import Bool, Categorical, Float, Int, Space
 Array = NDArray[np.float64]
 
 
-@examples(200)
+@examples(100)
 @given(spaces(), st.data())
 def test_every_point_of_the_unit_cube_stands_for_a_configuration_of_the_space(
     space: Space, data: st.DataObject
@@ -27,7 +27,7 @@ def test_every_point_of_the_unit_cube_stands_for_a_configuration_of_the_space(
         assert space.validate(configuration) == configuration
 
 
-@examples(200)
+@examples(100)
 @given(spaces(), st.data())
 def test_activity_is_what_the_conditions_say(space: Space, data: st.DataObject) -> None:
     units = np.array(data.draw(units_of(space)))
@@ -40,7 +40,7 @@ def test_activity_is_what_the_conditions_say(space: Space, data: st.DataObject) 
         assert list(space.codec.configuration(row)) == [name for name in space.names if is_active(space, name, numbers)]
 
 
-@examples(200)
+@examples(100)
 @given(spaces(), st.data())
 def test_decode_after_encode_is_the_identity(space: Space, data: st.DataObject) -> None:
     rows = space.codec.decode(np.array(data.draw(units_of(space))))
@@ -51,7 +51,7 @@ def test_decode_after_encode_is_the_identity(space: Space, data: st.DataObject) 
     assert_same_rows(space, space.codec.decode(units), rows)
 
 
-@examples(200)
+@examples(100)
 @given(spaces(), st.data())
 def test_projection_is_idempotent(space: Space, data: st.DataObject) -> None:
     units = np.array(data.draw(units_of(space)))

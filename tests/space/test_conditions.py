@@ -112,7 +112,7 @@ def test_an_ill_defined_condition_is_refused_by_name(make: Callable[[], Any], sa
     assert [part for part in said if part not in str(caught.value)] == []
 
 
-@examples(150)
+@examples(75)
 @given(finite_spaces())
 def test_size_and_rows_are_those_of_brute_force(space: Space) -> None:
     expected = set(all_rows(space.parameters))
@@ -122,7 +122,7 @@ def test_size_and_rows_are_those_of_brute_force(space: Space) -> None:
     assert space.finite
 
 
-@examples(150)
+@examples(75)
 @given(definitions(small_parameters(), most=4))
 def test_a_space_is_refused_if_and_only_if_some_parameter_is_never_active(parameters: dict[str, Parameter]) -> None:
     rows = set(all_rows(parameters))

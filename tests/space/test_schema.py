@@ -14,7 +14,7 @@ from sonde.errors import SpaceError
 from sonde.space import Bool, Categorical, Float, Int, Space, choices
 
 
-@examples(150)
+@examples(75)
 @given(spaces(parameters(JSON_CHOICES)))
 def test_a_space_comes_back_from_json(space: Space) -> None:
     text = space.to_json()
@@ -25,7 +25,7 @@ def test_a_space_comes_back_from_json(space: Space) -> None:
         assert repr(again[name]) == repr(space[name])
 
 
-@examples(100)
+@examples(50)
 @given(spaces())
 def test_a_space_with_any_choices_keeps_its_shape_in_json(space: Space) -> None:
     text = space.to_json()

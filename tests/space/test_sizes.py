@@ -94,6 +94,6 @@ def test_a_thousand_floats_are_searched_by_a_model() -> None:
 def test_ten_thousand_categories_are_searched_by_a_model() -> None:
     with at_most(20.0):
         space = Space(c=Categorical([f"c{i}" for i in range(MANY)]), x=Float(0, 1))
-        study = _run(space, lambda trial: (trial["x"] - 0.3) ** 2 + int(trial["c"][1:]) % 7, 30)
+        study = _run(space, lambda trial: (trial["x"] - 0.3) ** 2 + int(trial["c"][1:]) % 7, 15)
     assert "gp" in study.explain()
     assert study.best_value < np.median([trial.value for trial in study.trials])

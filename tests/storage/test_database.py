@@ -6,14 +6,15 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import weakref
 from pathlib import Path
 
+import psutil
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from tests.processes import start
 
 import sonde.storage.sql
 from sonde.errors import OptionError, StorageError
@@ -165,19 +166,22 @@ def test_a_forked_child_opens_its_own_connections(database_url: str) -> None:
 
 
 def test_many_processes_create_one_database(database_url: str) -> None:
-    code = "import sys; from sonde.storage import open_storage; open_storage(sys.argv[1]).studies()"
-    children = [
-        subprocess.Popen([sys.executable, "-c", code, database_url], stderr=subprocess.PIPE, text=True)
-        for _ in range(8)
-    ]
-    errors = [child.communicate()[1] for child in children]
-    assert [child.returncode for child in children] == [0] * 8, errors
+    code = "from sonde.storage import open_storage; open_storage(sys.argv[1]).studies()"
+    children = [start(code, database_url) for _ in range(8)]
+    for child in children:
+        child.join()
+    assert [child.exitcode for child in children] == [0] * 8
 
 
 def test_an_unreferenced_storage_is_closed(sqlite_url: str) -> None:
     """Otherwise a process that opens a thousand studies keeps a thousand engines."""
+
+    def is_open() -> bool:
+        return any(file.path == path for file in psutil.Process().open_files())
+
+    path = sqlite_url.removeprefix("sqlite:///")
     storage = open_storage(sqlite_url)
-    alive = weakref.ref(storage._database)  # type: ignore[attr-defined]
+    assert is_open()
     del storage
     gc.collect()
-    assert alive() is None
+    assert not is_open()

@@ -76,6 +76,7 @@ def test_a_process_is_known_by_boot_namespace_and_start() -> None:
 
 IN_A_CONTAINER = """
 import sys, time, sonde
+from sonde.storage.machine import this_process
 class Slow(sonde.Strategy):
     name = "slow"
     def suggest(self, space, history, count, key):
@@ -85,7 +86,7 @@ class Slow(sonde.Strategy):
 study = sonde.Study(sonde.Space(x=sonde.Float(0, 1)), storage=sys.argv[1], name="study", strategy=Slow())
 for _ in range(5):
     study.tell(study.ask(), 1.0)
-print(study._asker.process)
+print(this_process())
 """
 
 
@@ -138,7 +139,7 @@ def test_a_lease_that_ends_too_late_is_shortened_to_its_length(sqlite_url: str) 
     connection.commit()
     connection.close()
     with sonde.load(sqlite_url, "study", strategy="random") as other:
-        key, me = other._header.key, Asker("me", 0.2, None)
+        key, me = other.storage.find_study("study").key, Asker("me", 0.2, None)
         deadline = time.monotonic() + 30
         while not other.storage.begin_ask(key, ["0" * 32], me).granted:  # the suggester's lease is shortened, too
             assert time.monotonic() < deadline

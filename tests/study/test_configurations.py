@@ -13,7 +13,7 @@ from tests.trials.histories import history_of
 
 from sonde.space import Categorical, Float, Space
 from sonde.study.best import with_residual
-from sonde.study.configurations import Configurations, _least_share, configurations_of
+from sonde.study.configurations import Configurations, configurations_of, least_share
 from sonde.trials import Evaluation, failure, to_outcome
 
 SPACE = Space(kind=Categorical(["a", "b"]), x=Float(0, 1, when={"kind": "b"}))
@@ -70,7 +70,7 @@ def test_the_noise_bound_of_repetitions_tightens_with_their_number() -> None:
 
 @pytest.mark.parametrize(("freedom", "quantile"), [(2, 0.1026), (5, 1.1455), (10, 3.9403), (100, 77.929)])
 def test_the_chi_squared_quantile_is_that_of_tables(freedom: int, quantile: float) -> None:
-    assert _least_share(freedom) * freedom == pytest.approx(quantile, rel=0.25 if freedom < 5 else 0.02)
+    assert least_share(freedom) * freedom == pytest.approx(quantile, rel=0.25 if freedom < 5 else 0.02)
 
 
 def test_the_best_configurations_stay_in_their_order() -> None:

@@ -82,10 +82,15 @@ space = sonde.Space(x=sonde.Float(0, 1))
 sonde.minimize(lambda trial: 1.0, space, 3, trial_timeout=3.0, workers=2)
 sonde.minimize(lambda trial: 1.0, space, 3, tiemout=3.0)
 sonde.maximize(lambda trial: 1.0, space, 3, timeout="3")
+@sonde.autograd
+def loss(p: dict[str, float]) -> float:
+    return (p["x"] - 1) ** 2
+wrong: int = sonde.minimize(loss, space, n_trials=2)
+names: list[str] = list(space)
 """
 
 
-def test_the_type_checker_sees_misspelt_and_mistyped_keywords(tmp_path: Path) -> None:
+def test_the_type_checker_sees_what_is_wrong_and_nothing_else(tmp_path: Path) -> None:
     source = Path(sonde.__file__).parents[1]
     (tmp_path / "snippet.py").write_text(SNIPPET)
     ended = subprocess.run(
@@ -96,4 +101,5 @@ def test_the_type_checker_sees_misspelt_and_mistyped_keywords(tmp_path: Path) ->
     found = [line for line in ended.stdout.splitlines() if "error" in line]
     assert found[0].startswith('snippet.py:5: error: Unexpected keyword argument "tiemout" for "minimize"'), ended
     assert found[1].startswith('snippet.py:6: error: Argument "timeout" to "maximize" has incompatible type "str"')
-    assert found[2].startswith("Found 2 errors")
+    assert found[2].startswith("snippet.py:10: error: Incompatible types in assignment")
+    assert found[3].startswith("Found 3 errors")

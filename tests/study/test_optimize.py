@@ -32,12 +32,12 @@ def quiet(**options: Any) -> dict[str, Any]:
 
 
 def test_minimize_and_maximize() -> None:
-    low = sonde.minimize(sphere, SPACE, 40, seed=0, **quiet())
-    high = sonde.maximize(sphere, SPACE, 40, seed=0, **quiet())
+    low = sonde.minimize(sphere, SPACE, 12, seed=0, **quiet())
+    high = sonde.maximize(sphere, SPACE, 12, seed=0, **quiet())
     assert low.best_value == low.fun == min(trial.value for trial in low.trials if trial.value is not None)
     assert high.best_value == max(trial.value for trial in high.trials if trial.value is not None)
     assert low.best_params == low.x == dict(low.best_trial)
-    assert len(low.trials) == 40
+    assert len(low.trials) == 12
     assert "best_value" in repr(low)
 
 

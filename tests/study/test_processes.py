@@ -10,15 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.processes import start
 
 import sonde
 
-WORKER = Path(__file__).with_name("crash_worker.py")
-
-
-def start(url: str, log: Path, count: int) -> subprocess.Popen[str]:
-    command = [sys.executable, str(WORKER), url, str(log), str(count)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+WORKER = f"import runpy; runpy.run_path({str(Path(__file__).with_name('crash_worker.py'))!r}, run_name='__main__')"
 
 
 def told(log: Path) -> dict[int, float]:
@@ -27,15 +23,16 @@ def told(log: Path) -> dict[int, float]:
     return {int(number): float(value) for number, value in (line.split() for line in lines if line != "ready")}
 
 
-@pytest.mark.parametrize(("kind", "workers", "each"), [("sqlite", 16, 15), ("postgres", 16, 15)])
+@pytest.mark.parametrize(("kind", "workers", "each"), [("sqlite", 16, 6), ("postgres", 16, 6)])
 def test_sixteen_processes_store_every_result_once(
     request: pytest.FixtureRequest, tmp_path: Path, kind: str, workers: int, each: int
 ) -> None:
     url = request.getfixturevalue(f"{kind}_url")
     logs = [tmp_path / f"{i}.log" for i in range(workers)]
-    processes = [start(url, log, each) for log in logs]
-    errors = [process.communicate()[1] for process in processes]
-    assert [process.returncode for process in processes] == [0] * workers, errors
+    processes = [start(WORKER, url, str(log), str(each)) for log in logs]
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * workers
     results = [told(log) for log in logs]
     numbers = [number for result in results for number in result]
     assert sorted(numbers) == list(range(workers * each))  # nothing doubled, nothing lost
@@ -55,14 +52,13 @@ def test_killed_at_any_instant_every_told_result_is_there(
     logs = [tmp_path / f"{i}.log" for i in range(kills)]
     rng = random.Random(0)
     for log in logs:
-        process, started = start(url, log, 10**6), time.monotonic()
-        while not log.exists() and time.monotonic() < started + 30:
-            time.sleep(0.005)
-        busy = (time.monotonic() - started) / 0.5  # where starting takes longer, so does a trial
-        time.sleep(rng.uniform(0.0, 0.15) * max(1.0, busy))
-        process.send_signal(signal.SIGKILL)
-        errors = process.communicate()[1]
-        assert process.returncode == -signal.SIGKILL, errors
+        process, lines = start(WORKER, url, str(log), str(10**6)), rng.randrange(8)  # at 0 it opens the study
+        while process.is_alive() and (log.read_text().count("\n") if log.exists() else 0) < lines:
+            time.sleep(0.001)
+        time.sleep(rng.uniform(0.0, 0.05))  # several trials, so that any part of one is hit
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
     expected = {number: value for log in logs for number, value in told(log).items()}
     assert len(expected) > kills  # they did get to work
     with sonde.load(url, "study") as study:

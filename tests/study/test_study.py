@@ -243,14 +243,14 @@ def test_add_trials() -> None:
     assert study.add_trials([]) == []
 
 
-def test_a_hundred_thousand_trials_at_once(sqlite_url: str) -> None:
+def test_tens_of_thousands_of_trials_at_once(sqlite_url: str) -> None:
     space = sonde.Space(x=sonde.Float(0, 1), k=sonde.Int(0, 9))
     study = sonde.Study(space, storage=sqlite_url, name="study", strategy="sobol")
-    study.add_trials({"params": {"x": i / 1e5, "k": i % 10}, "value": float(i)} for i in range(100_000))
+    study.add_trials({"params": {"x": i / 3e4, "k": i % 10}, "value": float(i)} for i in range(30_000))
     started = time.perf_counter()
     opened = sonde.load(sqlite_url, "study")
-    assert (len(opened.history), opened.best_value) == (100_000, 0.0)
-    assert time.perf_counter() - started < 5
+    assert (len(opened.history), opened.best_value) == (30_000, 0.0)
+    assert time.perf_counter() - started < 2
     opened.tell(opened.ask(), -1.0)
     started = time.perf_counter()
     assert opened.best_value == -1.0

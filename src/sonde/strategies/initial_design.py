@@ -14,3 +14,8 @@ def ready(history: History, first: int) -> bool:
 def first_count(space: Space) -> int:
     """Return the size of the initial design: two trials for each parameter, at least 4 and at most 10."""
     return max(4, min(10, 2 * len(space)))
+
+
+def explain_initial_design(first: int) -> str:
+    """Say what a strategy does before the first surrogate."""
+    return f"spreads the first {first} configurations evenly: too few results to fit a model"

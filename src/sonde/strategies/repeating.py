@@ -22,7 +22,7 @@ def most_promising(
 ) -> Array:
     """Return the row to evaluate again, ties broken at random; ``taken`` counts packed rows of the same batch."""
     done = history.completed.numbers
-    done = done[history.violations[done] <= 0]
+    done = done[history.feasible[done]]
     packed_rows = [row.tobytes() for row in rows]
     counts, sums = _counted(history, done)
     pending = _counted(history, history.pending.numbers)[0]

@@ -43,7 +43,7 @@ class Configurations:
 def configurations_of(history: History) -> Configurations:
     """Return the configurations with a feasible completed trial, in the order of their first trials."""
     done = history.completed.numbers
-    numbers = done[history.violations[done] <= 0]
+    numbers = done[history.feasible[done]]
     group, first = _grouped(history.rows[numbers])
     values, declared = history.values[numbers], history.noise[numbers]
     scale = 2.0 ** min(math.frexp(np.max(np.abs(values)))[1], 1023)  # so that squares of huge values do not overflow
@@ -84,13 +84,13 @@ def _noise(values: Array, declared: Array, group: Integers) -> tuple[Array, bool
     variances, known = np.nan_to_num(declared) ** 2, ~np.isnan(declared)
     if freedom:
         residuals = values - (np.bincount(group, values) / counts)[group]
-        variances[~known] = float(residuals @ residuals) / freedom / _least_share(freedom)
+        variances[~known] = float(residuals @ residuals) / freedom / least_share(freedom)
     elif known.any():
         variances[~known] = variances[known].mean()
     return variances, bool(freedom or known.any())
 
 
-def _least_share(freedom: int) -> float:
+def least_share(freedom: int) -> float:
     """Return the 5% quantile of chi-squared over its degrees of freedom (Wilson and Hilferty 1931)."""
     width = 2 / (9 * freedom)
     return float(max(1 - width + QUANTILE * math.sqrt(width), LEAST_SHARE ** (1 / 3)) ** 3)

@@ -8,7 +8,7 @@ long-running process pays for a full fit only when the history has grown by a qu
 from __future__ import annotations
 
 FIRST = 8  # the first checkpoint
-FOLLOWED = 256  # up to so many observations, hyperparameters are also refined between checkpoints
+REFINED = 256  # up to so many observations, hyperparameters are also refined between checkpoints
 
 
 def checkpoint(count: int) -> int:
@@ -26,4 +26,4 @@ def octave(count: int) -> int:
 
 def divisions(count: int) -> int:
     """Return into how many parts checkpoints divide the octave of ``count``."""
-    return 4 if count < FOLLOWED else 8
+    return 4 if count < REFINED else 8

@@ -245,7 +245,7 @@ class StorageContract(AskingContract):
         told: list[int] = []
 
         def work(asker: str) -> None:
-            for _ in range(20):
+            for _ in range(10):
                 reply = begin(storage, study, asker=asker)
                 while not (reply.granted or reply.claimed):
                     time.sleep(0.001)
@@ -255,20 +255,20 @@ class StorageContract(AskingContract):
                 tell(storage, study, inserted[0].number, DONE)
                 told.append(inserted[0].number)
 
-        threads = [threading.Thread(target=work, args=(f"thread {i}",)) for i in range(6)]
+        threads = [threading.Thread(target=work, args=(f"thread {i}",)) for i in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert sorted(told) == list(range(120))
-        assert states(storage, study) == [State.COMPLETED] * 120
+        assert sorted(told) == list(range(40))
+        assert states(storage, study) == [State.COMPLETED] * 40
 
     def test_a_reader_never_misses_a_revision(self, storage: Storage, study: str, space: Any) -> None:
         done = threading.Event()
         history = History(space)
 
         def write(asker: str) -> None:
-            for _ in range(30):
+            for _ in range(12):
                 storage.add(study, [(ROW, DONE, {})])
                 tell(storage, study, ask_until_granted(asker), DONE)
 
@@ -292,8 +292,8 @@ class StorageContract(AskingContract):
         done.set()
         reader.join()
         history.update(storage.changes(study, history.revision))
-        assert len(history) == 240
-        assert history.count(State.COMPLETED) == 240
+        assert len(history) == 96
+        assert history.count(State.COMPLETED) == 96
 
     @pytest.fixture
     def space(self) -> Any:

@@ -186,6 +186,16 @@ class History:
         return self._violations.view[:, 0]
 
     @property
+    def feasible(self) -> NDArray[np.bool_]:
+        """Which trials break no measured constraint."""
+        return self.violations <= 0
+
+    @property
+    def feasible_values(self) -> Array:
+        """Value of each trial, infinite where there is none or a measured constraint is broken."""
+        return np.where(self.feasible & ~np.isnan(self.values), self.values, np.inf)
+
+    @property
     def noisy(self) -> bool:
         """Whether noise was declared for any value."""
         return bool(np.any(self.noise > 0))
@@ -236,7 +246,7 @@ class History:
 
     def best(self) -> int | None:
         """Return the number of the best feasible completed trial, the earliest among equals."""
-        usable = (self._states.view[:, 0] == _CODE[State.COMPLETED]) & (self.violations <= 0)
+        usable = (self._states.view[:, 0] == _CODE[State.COMPLETED]) & self.feasible
         if not usable.any():
             return None
         return int(np.argmin(np.where(usable, self.values, np.inf)))

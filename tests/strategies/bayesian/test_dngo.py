@@ -14,7 +14,7 @@ import sonde
 from sonde.activity import watching
 from sonde.errors import OddHistory, OptionError
 from sonde.strategies import auto as auto_module
-from sonde.strategies.bayesian import dngo as dngo_module
+from sonde.strategies.bayesian import basis_model
 from sonde.surrogates.basis import adaptive
 
 PLANE = sonde.Space(x=sonde.Float(0, 1), y=sonde.Float(0, 1))
@@ -73,7 +73,7 @@ def test_it_finds_the_minimum_of_a_quadratic(basis: str) -> None:
 
 
 def test_it_continues_from_many_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 32)
+    monkeypatch.setattr(basis_model, "EXACT_UP_TO", 32)
     study = study_of(PLANE, [(params, quadratic(params)) for params in spread(PLANE, 300)], sonde.DNGO(**SMALL))
     before = study.best_value
     for _ in range(8):
@@ -83,7 +83,7 @@ def test_it_continues_from_many_results(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_mixed_conditional_space_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 64)
+    monkeypatch.setattr(basis_model, "EXACT_UP_TO", 64)
 
     def loss(params: Any) -> float:
         value = (math.log10(params["rate"]) + 2) ** 2 + abs(params["n"] - 42) / 20 + params["on"]
@@ -137,16 +137,19 @@ BROKE = {"failed": "broke"}
 
 
 def test_a_late_result_does_not_change_what_networks_were_trained_on() -> None:
-    strategy = sonde.DNGO("networks", **SMALL)
-    study = sonde.Study(PLANE, seed=0, strategy=strategy)
+    study = sonde.Study(PLANE, seed=0, strategy=sonde.DNGO("networks", **SMALL))
     late, *others = study.ask(18)
     for trial in others[:16]:
         study.tell(trial, quadratic(trial))
-    study.ask()
-    known = set(strategy._networks._known)
-    study.tell(late, quadratic(late))  # the first trial by number, the last by arrival
-    study.ask()
-    assert set(strategy._networks._known) == known
+    messages: list[str] = []
+    with watching(messages.append):
+        study.ask()
+        assert "training networks on 16 results" in messages
+        messages.clear()
+        study.tell(late, quadratic(late))  # the first trial by number, the last by arrival
+        study.ask()
+    assert messages
+    assert not any("training" in message for message in messages)
 
 
 # failures and constraints
@@ -154,7 +157,7 @@ def test_a_late_result_does_not_change_what_networks_were_trained_on() -> None:
 
 @pytest.mark.parametrize("failures", ["noisy", "noiseless"])
 def test_it_avoids_regions_of_failure(failures: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 16)
+    monkeypatch.setattr(basis_model, "EXACT_UP_TO", 16)
 
     def outcome(params: Any) -> float | None:  # the minimum of the quadratic lies where trials fail
         wavy = quadratic(params) + 0.05 * math.sin(20 * params["x"]) * math.sin(17 * params["y"])
@@ -225,7 +228,7 @@ def outcomes(count: int) -> dict[str, list[Any]]:
 def test_degenerate_histories_leave_suggestions_finite_and_in_the_space(
     name: str, basis: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 32)
+    monkeypatch.setattr(basis_model, "EXACT_UP_TO", 32)
     results = list(zip(spread(PLANE, 90), outcomes(90)[name], strict=True))
     study = study_of(PLANE, results, sonde.DNGO(basis, **SMALL))
     with warnings.catch_warnings():
@@ -236,7 +239,7 @@ def test_degenerate_histories_leave_suggestions_finite_and_in_the_space(
 
 
 def test_success_and_failure_at_the_same_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 16)
+    monkeypatch.setattr(basis_model, "EXACT_UP_TO", 16)
     here = {"x": 0.5, "y": 0.5}
     results = [(here, 1.0 if i % 2 else None) for i in range(40)] + [(p, quadratic(p)) for p in spread(PLANE, 20)]
     assert len(step(study_of(PLANE, results, sonde.DNGO(**SMALL)), 2)) == 2
@@ -310,13 +313,15 @@ def test_explain_names_the_basis(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2 networks" in study_of(PLANE, results, sonde.DNGO("networks", **SMALL)).explain()
 
 
-def test_the_method_of_the_paper_works() -> None:
-    study = sonde.Study(PLANE, seed=0, strategy=sonde.DNGO.paper())
-    for _ in range(16):
-        trial = study.ask()
-        study.tell(trial, quadratic(trial))
-    assert study.best_value < 0.1
-    assert "1 network " in study.explain()
+def test_the_method_of_the_paper_works_also_in_a_study_that_is_opened_again(sqlite_url: str) -> None:
+    with sonde.Study(PLANE, seed=0, strategy=sonde.DNGO.paper(), storage=sqlite_url, name="s") as study:
+        for _ in range(16):
+            trial = study.ask()
+            study.tell(trial, quadratic(trial))
+        assert study.best_value < 0.1
+        assert "1 network " in study.explain()
+    with sonde.load(sqlite_url, "s") as again:
+        assert "1 network " in again.explain()
 
 
 def test_auto_takes_it_when_there_are_many_results(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,7 +371,7 @@ print(time.process_time())
 
 @pytest.mark.parametrize("failing", [False, True])
 def test_a_cache_changes_no_suggestion_and_saves_the_training(failing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 32)
+    monkeypatch.setattr(basis_model, "EXACT_UP_TO", 32)
     results = many(80, failing=failing)
     plain = study_of(PLANE, results, sonde.DNGO("networks", **SMALL))
     expected = step(plain, 2)
@@ -388,7 +393,7 @@ def test_a_cache_changes_no_suggestion_and_saves_the_training(failing: bool, mon
 
 
 def test_progress_messages_name_what_takes_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 32)
+    monkeypatch.setattr(basis_model, "EXACT_UP_TO", 32)
     messages: list[str] = []
     with watching(messages.append):
         step(study_of(PLANE, many(80), sonde.DNGO("networks", **SMALL)))
@@ -402,7 +407,7 @@ def test_progress_messages_name_what_takes_time(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("message", range(4))
 def test_an_interruption_does_not_change_later_suggestions(message: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dngo_module, "EXACT_UP_TO", 32)
+    monkeypatch.setattr(basis_model, "EXACT_UP_TO", 32)
     results = many(80, failing=True)
     expected = step(study_of(PLANE, results, sonde.DNGO(**SMALL)))
     study = study_of(PLANE, results, sonde.DNGO(**SMALL))

@@ -131,10 +131,10 @@ def test_options_are_checked(options: dict[str, Any], said: str) -> None:
         sonde.GP(**options)
 
 
-# what is under way
+# pending points
 
 
-def test_points_under_way_are_avoided() -> None:
+def test_pending_points_are_avoided() -> None:
     study = run(PLANE, lambda trial: math.sin(9 * trial["x"]) * math.cos(7 * trial["y"]), 12)
     asked = [study.ask() for _ in range(6)]
     points = np.array([list(trial.values()) for trial in asked])

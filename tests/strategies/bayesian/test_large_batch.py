@@ -18,8 +18,8 @@ from sonde.space import Bool, Float, Int, Space
 from sonde.strategies.bayesian import large_batch
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.large_batch import select_large_batch
-from sonde.strategies.bayesian.model import Surrogate, best_points, best_value, features_of
-from sonde.strategies.bayesian.search import Box
+from sonde.strategies.bayesian.surrogate import Surrogate, best_points, best_value, features_of
+from sonde.strategies.bayesian.target import Box, Target
 from sonde.surrogates.basis.networks import Network
 from sonde.surrogates.basis.posterior import mixture
 from sonde.surrogates.basis.regression import Hyperparameters, regress
@@ -86,7 +86,7 @@ def selected(space: Space, history: History, kind: str, count: int, pending: Arr
     surrogate = surrogate_of(space, history, kind)
     box = whole(space, surrogate.incumbents)
     pending = history.pending.units if pending is None else pending
-    return select_large_batch([(surrogate, box)] * count, Domain(space, history), pending, Key(0, len(history)))
+    return select_large_batch([Target(surrogate, box)] * count, Domain(space, history), pending, Key(0, len(history)))
 
 
 def assert_distinct(points: Array, known: Array) -> None:
@@ -120,7 +120,7 @@ def test_each_point_is_in_the_box_of_its_target(kind: str, monkeypatch: pytest.M
     right = Box(np.array([0.6, 0.0]), np.array([1.0, 1.0]), excluded[None], excluded=excluded)
     boxes = [left, right, right, left] * 5
     points = select_large_batch(
-        [(surrogate, box) for box in boxes], Domain(PLANE, history), np.empty((0, 2)), Key(0, 25)
+        [Target(surrogate, box) for box in boxes], Domain(PLANE, history), np.empty((0, 2)), Key(0, 25)
     )
     for point, box in zip(points, boxes, strict=True):
         assert np.all((point >= box.low - 1e-12) & (point <= box.high + 1e-12))
@@ -212,7 +212,7 @@ def test_without_feasible_points_the_batch_is_empty() -> None:
     history = history_of(Space(n=Int(0, 3), m=Int(0, 3)), 5)
     surrogate = surrogate_of(Space(n=Int(0, 3), m=Int(0, 3)), history)
     points = select_large_batch(
-        [(surrogate, whole(space, surrogate.incumbents))] * 2, Domain(space, history), np.empty((0, 2)), Key(0, 5)
+        [Target(surrogate, whole(space, surrogate.incumbents))] * 2, Domain(space, history), np.empty((0, 2)), Key(0, 5)
     )
     assert points.shape == (0, 2)
 
@@ -236,7 +236,7 @@ def selected_with(feasibility: Any, *, known: bool = True) -> Array:
     surrogate = replace(surrogate_of(PLANE, history, "exact"), feasibility=feasibility)
     surrogate = surrogate if known else replace(surrogate, best=None)
     box = whole(PLANE, surrogate.incumbents)
-    return select_large_batch([(surrogate, box)] * 10, Domain(PLANE, history), PLANE_PENDING[:5], Key(0, 25))
+    return select_large_batch([Target(surrogate, box)] * 10, Domain(PLANE, history), PLANE_PENDING[:5], Key(0, 25))
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["some succeeded", "none succeeded"])
@@ -372,7 +372,7 @@ def test_thompson_sampling_gives_distinct_points_too(kind: str, monkeypatch: pyt
     surrogate = surrogate_of(PLANE, history, kind)
     box = Box(np.array([0.1, 0.0]), np.array([0.9, 1.0]), surrogate.incumbents)
     points = select_large_batch(
-        [(surrogate, box)] * 20, Domain(PLANE, history), np.empty((0, 2)), Key(0, 25), thompson=True
+        [Target(surrogate, box)] * 20, Domain(PLANE, history), np.empty((0, 2)), Key(0, 25), thompson=True
     )
     assert points.shape == (20, 2)
     assert np.all((points >= box.low) & (points <= box.high))

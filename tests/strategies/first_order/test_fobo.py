@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 import sonde
 from sonde.errors import OddHistory, OptionError
 from sonde.sampling import Key
-from sonde.strategies.bayesian.gp import feasibility
-from sonde.strategies.first_order import fobo
-from sonde.strategies.first_order.fobo import FIRST, FOBO
+from sonde.strategies.bayesian.surrogate import fit_feasibility
+from sonde.strategies.first_order import gradient_model, schedule, search_starts
+from sonde.strategies.first_order.active_searches import FIRST, ActiveSearch, active_searches
+from sonde.strategies.first_order.fobo import FOBO
+from sonde.strategies.first_order.gradient_model import GradientModel
+from sonde.strategies.first_order.local_model import local_observations
 from sonde.strategies.first_order.local_search import LocalSearch
-from sonde.strategies.first_order.schedule import ActiveSearch, active_searches
 from sonde.strategies.initial_design import first_count
 from sonde.surrogates.gradient.fitting import GradientFit
 from sonde.surrogates.gradient.global_trend import fit_global_trends
@@ -523,7 +525,7 @@ def test_all_starts_of_a_batch_come_from_one_global_trend(monkeypatch: pytest.Mo
         fits.append(fit_global_trends(*data))
         return fits[-1]
 
-    monkeypatch.setattr(fobo, "fit_global_trends", counted)
+    monkeypatch.setattr(search_starts, "fit_global_trends", counted)
     points = np.array([list(params.values()) for params in ask(study, 16)])
     assert len(fits) == 1
     assert len(np.unique(points, axis=0)) == 16
@@ -536,10 +538,11 @@ def test_the_failure_classifier_is_fitted_once_for_a_batch(d: int, monkeypatch: 
     study = given_results(space, entries_of(space, ackley, 9) + failed)
 
     def counted(*data: Any) -> Any:
-        fits.append(feasibility(*data))
+        fits.append(fit_feasibility(*data))
         return fits[-1]
 
-    monkeypatch.setattr(fobo, "feasibility", counted)
+    for module in (gradient_model, schedule):
+        monkeypatch.setattr(module, "fit_feasibility", counted)
     asked = study.ask(8)
     assert len(asked) == 8
     assert len(fits) == 1
@@ -593,7 +596,7 @@ def test_all_gradients_count_where_their_matrix_would_be_too_large(monkeypatch: 
     truth = np.array([waves(np.array(list(each.values())))[0] for each in points])
     study = given_results(space, entries)
     whole = study.predict(points)
-    monkeypatch.setattr(fobo, "ROWS", 80)  # of 300
+    monkeypatch.setattr(gradient_model, "ROWS", 80)  # of 300
     many = given_results(space, entries).predict(points)
     monkeypatch.setattr(GradientFit, "posterior_of_many", lambda fit, observations, rows, few: fit.posterior(few))
     few = given_results(space, entries).predict(points)
@@ -605,8 +608,8 @@ def test_all_gradients_count_where_their_matrix_would_be_too_large(monkeypatch: 
 
 
 def test_it_goes_on_beyond_what_fits_into_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fobo, "ROWS", 40)
-    monkeypatch.setattr(fobo, "POINTS", 16)
+    monkeypatch.setattr(gradient_model, "ROWS", 40)
+    monkeypatch.setattr(gradient_model, "POINTS", 16)
     study = run(cube(4, 2.0), smooth, 40)
     assert_sound(study)
     assert study.best_value < 0.05
@@ -624,13 +627,13 @@ def test_it_goes_on_beyond_what_fits_into_a_matrix(monkeypatch: pytest.MonkeyPat
 def test_a_local_model_uses_observations_of_its_own_basin() -> None:
     """Observations nearer to another local minimum are left out."""
     study = given_results(PLANE, entries_of(PLANE, unit_quadratic, 12))
-    history, strategy = study.history, FOBO()
+    history, model = study.history, GradientModel("matern52", (None,))
     units = history.completed.units
     centre, other = units[0], np.array([0.9, 0.9])
     alone = ActiveSearch(2.0, centre, 0, False, np.empty((0, 2)))
-    observations, own = strategy._local_observations(PLANE, history, alone)
+    observations, own = local_observations(model, PLANE, history, alone)
     assert len(observations.values) == 12
-    beside, own_too = strategy._local_observations(PLANE, history, alone._replace(other_minima=other[None]))
+    beside, own_too = local_observations(model, PLANE, history, alone._replace(other_minima=other[None]))
     nearer = np.linalg.norm(units - centre, axis=1) <= np.linalg.norm(units - other, axis=1)
     assert 1 < nearer.sum() < 12
     np.testing.assert_array_equal(np.sort(beside.values), np.sort(history.values[:12][nearer]))
@@ -668,7 +671,7 @@ def test_hessians_need_a_kernel_that_is_twice_differentiable() -> None:
     profiles = {}
     for count in (0, 3):
         study = with_hessians(count)
-        surrogate = study._strategy.fit_surrogate(PLANE, study.history, Key(0, 7))
+        surrogate = GradientModel("matern52", (None,)).fit(PLANE, study.history)
         profiles[count] = surrogate.posteriors[0].covariance.profile
         ask(study, 2)
         assert_sound(study)

@@ -2,12 +2,17 @@
 
 import numpy as np
 import pytest
-from tests.trials.histories import history_of
+from tests.trials.histories import add_pending, history_of
 
 import sonde
+from sonde.sampling import Key
 from sonde.strategies.bayesian.domain import Domain
-from sonde.strategies.first_order.schedule import AROUND, HIGH_DIMENSION, changed_point, searching_locally
-from sonde.trials import Outcome, State
+from sonde.strategies.bayesian.large_batch import LARGE
+from sonde.strategies.bayesian.target import Target
+from sonde.strategies.first_order.active_searches import HIGH_DIMENSION, searching_locally
+from sonde.strategies.first_order.gradient_model import GradientModel
+from sonde.strategies.first_order.schedule import AROUND, FirstOrderSchedule, changed_point
+from sonde.trials import Evaluation, History, Outcome, State, to_outcome
 
 FLOATS = {"x": sonde.Float(0, 1), "y": sonde.Float(0, 1)}
 MIXED = sonde.Space(FLOATS | {"kind": sonde.Categorical(["a", "b", "c"]), "count": sonde.Int(0, 1)})
@@ -50,5 +55,62 @@ def test_which_trials_search_locally() -> None:
     numbers = np.arange(4)
     many = {f"x{i}": sonde.Float(0, 1) for i in range(HIGH_DIMENSION + 1)}
     spaces = MIXED, sonde.Space(many), sonde.Space(many | {"n": sonde.Int(1, 9)})
-    found = [searching_locally(space, Domain(space, history_of(space)), numbers).tolist() for space in spaces]
+    found = [searching_locally(Domain(space, history_of(space)), numbers).tolist() for space in spaces]
     assert found == [[False, True, False, True], [True] * 4, [True, False, True, False]]
+
+
+# targets
+
+
+def with_gradients(space: sonde.Space, count: int = 9) -> History:
+    """Random points of a quadratic with its minimum at 0.3."""
+    rows = space.codec.decode(np.random.default_rng(0).random((count, len(space))))
+    told = []
+    for params in map(space.codec.configuration, rows):
+        numbers = {name: float(value) - 0.3 for name, value in params.items() if isinstance(value, float)}
+        gradient = {name: 2 * number for name, number in numbers.items()}
+        value = sum(number**2 for number in numbers.values())
+        told.append((params, to_outcome(Evaluation(value, gradient=gradient), space)))
+    return history_of(space, told)
+
+
+def kinds(history: History, count: int, number: int) -> list[str]:
+    """What each of the next trials is for."""
+    schedule = FirstOrderSchedule(GradientModel("matern52", (None,)))
+    found = schedule.targets(Domain(history.space, history), count, Key(0, number))
+    assert len(found) == count
+    return [
+        "point" if not isinstance(each, Target) else "local" if each.acquisition else "global"
+        for each in found
+    ]  # fmt: skip
+
+
+def test_trials_of_the_global_model_alternate_with_those_of_local_searches() -> None:
+    history = with_gradients(sonde.Space(FLOATS), 4)
+    assert kinds(history, 1, number=4) == ["global"]
+    assert kinds(history, 1, number=5) == ["local"]
+    assert kinds(history, 4, number=4) == ["global", "local", "global", "point"]  # one search, then a new start
+
+
+def test_a_local_search_waits_while_its_trial_is_pending() -> None:
+    history = with_gradients(sonde.Space(FLOATS), 5)
+    assert kinds(history, 1, number=5) == ["local"]
+    best = history.units[int(np.argmin(history.values))]
+    add_pending(history, best[None] + 0.01)  # number 5 is odd: of a local search
+    assert kinds(history, 1, number=7) == ["point"]
+
+
+def test_all_points_of_a_large_batch_are_of_the_global_model() -> None:
+    assert set(kinds(with_gradients(sonde.Space(FLOATS)), LARGE + 1, number=9)) == {"global"}
+
+
+def test_a_lattice_has_no_local_searches() -> None:
+    space = sonde.Space(n=sonde.Int(0, 99), m=sonde.Int(0, 99))
+    told = [({"n": 9 * i, "m": 7 * i}, Evaluation(float(i), gradient={"n": 0.1, "m": 0.0})) for i in range(8)]
+    history = history_of(space, [(params, to_outcome(value, space)) for params, value in told])
+    assert kinds(history, 4, number=8) == ["global"] * 4
+
+
+def test_in_high_dimension_there_is_no_global_model() -> None:
+    space = sonde.Space({f"x{i}": sonde.Float(0, 1) for i in range(HIGH_DIMENSION + 1)})
+    assert kinds(with_gradients(space), 3, number=9) == ["point"] * 3

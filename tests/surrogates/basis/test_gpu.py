@@ -12,6 +12,7 @@ from tests.surrogates.basis.test_training import ALL, COUNT, LABELS, X, Y, netwo
 from sonde.surrogates.basis import gpu, training
 from sonde.surrogates.basis.gpu import total_loss
 from sonde.surrogates.basis.losses import loss_and_gradient
+from sonde.surrogates.basis.networks import Network
 
 KINDS = [("squares", "sgd"), ("squares", "adam"), ("logistic", "adam"), ("evidence", "adam"), ("evidence", "sgd")]
 
@@ -67,12 +68,19 @@ def test_mean_losses_of_each_hundred_steps_are_returned() -> None:
 
 
 def test_a_diverging_run_restarts_with_a_smaller_learning_rate() -> None:
+    def trained(speed: float) -> tuple[Network, list[float]]:
+        return gpu.train(
+            initial, X, Y, ALL, steps=100, rng=np.random.default_rng(0), loss="squares", optimizer="sgd", speed=speed,
+            device="cpu",
+        )  # fmt: skip
+
     initial = networks()
-    network, losses = gpu.train(
-        initial, X, Y, ALL, steps=100, rng=np.random.default_rng(0), loss="squares", optimizer="sgd", speed=3000.0,
-        device="cpu",
-    )  # fmt: skip
-    assert network is initial or losses[-1] < 10
+    (restarted, losses), (slow, same), (_, slower) = (trained(20 * training.RESTART_FACTOR**k) for k in range(3))
+    assert losses == same != slower  # diverged once, and then went on as the slow one
+    assert losses[-1] < 1
+    for one, other in zip(restarted.layers, slow.layers, strict=True):
+        np.testing.assert_array_equal(one.weights, other.weights)
+    assert trained(3000)[0] is initial  # it diverged every time
 
 
 def test_nan_values_leave_the_networks_unchanged() -> None:

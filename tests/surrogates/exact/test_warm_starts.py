@@ -57,9 +57,9 @@ def test_fits_of_a_growing_history_equal_those_of_an_opened_one(features: Featur
 def test_without_follow_the_fit_is_that_of_the_last_checkpoint() -> None:
     data, fits = history(NUMBERS, 15), WarmStartedFits(BOTH)
     last = fits.fit(NUMBERS, data.first(14))
-    assert fits.fit(NUMBERS, data, follow=False) is last
+    assert fits.fit(NUMBERS, data, refine=False) is last
     assert not same(fits.fit(NUMBERS, data), last)
-    few = fits.fit(NUMBERS, data.first(5), follow=False)
+    few = fits.fit(NUMBERS, data.first(5), refine=False)
     assert same(few, fits.fit(NUMBERS, data.first(5)))
 
 
@@ -79,13 +79,13 @@ def test_noise_that_first_looked_like_signal_is_inferred() -> None:
 
 
 def test_long_histories_are_thinned_and_refitted_at_checkpoints_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("FOLLOWED", "COMPARED"):
+    for name in ("REFINED", "COMPARED"):
         monkeypatch.setattr(module, name, 16)
     data = history(NUMBERS, 40)
     grown = WarmStartedFits(BOTH, fitted=24)
     steps = {count: grown.fit(NUMBERS, data.first(count)) for count in range(8, 41)}
     assert same(WarmStartedFits(BOTH, fitted=24).fit(NUMBERS, data), steps[40])
-    for before, after in pairwise(range(17, 41)):  # beyond FOLLOWED, hyperparameters change at checkpoints only
+    for before, after in pairwise(range(17, 41)):  # beyond REFINED, hyperparameters change at checkpoints only
         assert same(steps[before], steps[after]) == (checkpoint(before) == checkpoint(after))
 
 
@@ -179,7 +179,7 @@ def test_inputs_are_warped_only_where_their_scale_is_wrong() -> None:
     deviations = np.full(24, np.nan)
     wrong = np.sum((np.log10(1e-3 + units) + 1.5) ** 2, axis=1)
     right = np.sum((units - 0.4) ** 2, axis=1)
-    assert WarmStartedFits().fit(NUMBERS, Data(units, right, deviations), follow=False).features == NUMBERS
-    fitted = WarmStartedFits().fit(NUMBERS, Data(units, wrong, deviations), follow=False)
+    assert WarmStartedFits().fit(NUMBERS, Data(units, right, deviations), refine=False).features == NUMBERS
+    fitted = WarmStartedFits().fit(NUMBERS, Data(units, wrong, deviations), refine=False)
     assert fitted.features.warp
     assert max(fitted.features.warp[:2]) < 0  # stretched near 0

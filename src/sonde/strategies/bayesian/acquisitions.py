@@ -22,7 +22,8 @@ from sonde.acquisition.utilities import UTILITIES, Utility
 from sonde.errors import OptionError
 from sonde.extras import require
 from sonde.sampling import Key, Stream
-from sonde.strategies.bayesian.model import Fantasies, Surrogate
+from sonde.strategies.bayesian.fantasies import Fantasies
+from sonde.strategies.bayesian.surrogate import Surrogate
 
 Array = NDArray[np.float64]
 

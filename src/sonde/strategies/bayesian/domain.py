@@ -28,18 +28,18 @@ class Domain:
 
     def __init__(self, space: Space, history: History) -> None:
         self.space = space
-        self._history = history
+        self.history = history
         self._taken: list[Array] = []
 
     @cached_property
-    def free(self) -> Mask:
+    def continuous(self) -> Mask:
         """Which coordinates are continuous, (d,)."""
         return np.array([axis.continuous for axis in self.space.codec.axes])
 
     @cached_property
     def tried(self) -> Array:
         """All points asked for so far."""
-        known = (self._history.completed, self._history.pending, self._history.failed)
+        known = (self.history.completed, self.history.pending, self.history.failed)
         return np.concatenate([points.units for points in known])
 
     @cached_property
@@ -50,7 +50,7 @@ class Domain:
         rows = np.array(list(self.space.rows())).reshape(-1, len(self.space))
         return self.space.codec.encode(rows[self._feasible(rows)])[0]
 
-    def snap(self, points: Array) -> tuple[Array, Mask]:
+    def project(self, points: Array) -> tuple[Array, Mask]:
         """Return the nearest points that stand for configurations, and which coordinates are active."""
         return self.space.codec.project(points)
 
@@ -66,7 +66,7 @@ class Domain:
     def novel(self, point: Array) -> bool:
         """Whether a point is neither tried, nor pending, nor taken."""
         row = self.space.codec.decode(point[None])[0]
-        if self._history.contains(row):
+        if self.history.contains(row):
             return False
         others = np.concatenate([self.tried, *self._taken]) if self._taken else self.tried
         return not len(others) or bool(np.abs(others - point).max(axis=1).min() > SAME)
@@ -75,14 +75,18 @@ class Domain:
         """Count a point as pending."""
         self._taken.append(point[None])
 
+    def fresh(self) -> Domain:
+        """Return this domain with no point taken."""
+        return Domain(self.space, self.history)
+
     def spread(self, points: Array, count: int, rng: np.random.Generator) -> Array:
         """Return ``count`` perturbations of points (m, d), at scales from 10^-3.5 to 10^-0.5 and by lattice steps."""
         d = points.shape[1]
         moved = points[rng.integers(len(points), size=count)].copy()
         chosen = rng.random((count, d)) < rng.uniform(min(1.0, 1 / d), 1.0, (count, 1))
         scale = 10 ** rng.uniform(-3.5, -0.5, (count, 1))
-        moved += np.where(chosen & self.free, scale * rng.standard_normal((count, d)), 0.0)
-        for k in np.flatnonzero(~self.free).tolist():
+        moved += np.where(chosen & self.continuous, scale * rng.standard_normal((count, d)), 0.0)
+        for k in np.flatnonzero(~self.continuous).tolist():
             here = rng.random(count) < min(0.5, 2 / d)
             moved[here, k] = self._jump(k, moved[here, k], rng)
         return np.clip(moved, 0.0, 1.0)
@@ -99,12 +103,12 @@ class Domain:
     def neighbours(self, point: Array, active: Mask) -> Array:
         """Return the points that differ from ``point`` in one active lattice coordinate, (m, d)."""
         moves = [np.empty((0, len(point)))]
-        for k in np.flatnonzero(~self.free & active).tolist():
+        for k in np.flatnonzero(~self.continuous & active).tolist():
             places = _places(self.space.codec.axes[k], float(point[k]))
             moved = np.repeat(point[None], len(places), axis=0)
             moved[:, k] = places
             moves.append(moved)
-        return self.snap(np.concatenate(moves))[0]
+        return self.project(np.concatenate(moves))[0]
 
 
 def _places(axis: Axis, unit: float) -> Array:

@@ -1,7 +1,7 @@
 """The four searches of Wilson et al. (2017), section 3, for pools of any size.
 
-``bfgs`` climbs on fixed base samples ("GD"), ``adam`` on fresh ones at every step ("SGD"), ``random`` takes the best
-of 2^15 pools, ``direct`` divides rectangles. The two that climb end below the two that do not in
+``bfgs`` ascends on fixed base samples ("GD"), ``adam`` on fresh ones at every step ("SGD"), ``random`` takes the best
+of 2^15 pools, ``direct`` divides rectangles. The two that ascend end below the two that do not in
 ``benchmarks/acquisition/inner_optimizers.py``, neither clearly ahead of the other; the first is the default because it
 is done sooner.
 """
@@ -17,11 +17,12 @@ from sonde.acquisition.port import Acquisition
 from sonde.optimizers import adam, choose_starts, direct
 from sonde.sampling import Key, Stream
 from sonde.strategies.bayesian.domain import Domain
-from sonde.strategies.bayesian.search import Box, back_inside, candidates, slide
+from sonde.strategies.bayesian.point_search import ascend, back_inside, candidates
+from sonde.strategies.bayesian.target import Box
 
 Array = NDArray[np.float64]
 
-RAW = 128  # pools from which a climb's starts are chosen
+RAW = 128  # pools from which the starts of an ascent are chosen
 STARTS = 4
 RANDOM_POOLS = 2**15
 ADAM_STEPS = 256
@@ -39,11 +40,11 @@ def best_pool(
     return np.asarray(pools[int(np.argmax(acquisition.values(pools)))])
 
 
-def _climbing(
+def _ascending(
     acquisition: Acquisition, domain: Domain, box: Box, points: Array, size: int, key: Key, guess: Array | None
 ) -> Array:
     starts = _starts(acquisition, points, size, key, guess)
-    return np.concatenate([starts, slide(acquisition, domain, box, starts)])
+    return np.concatenate([starts, ascend(acquisition, domain, box, starts)])
 
 
 def _stochastic(
@@ -51,7 +52,7 @@ def _stochastic(
 ) -> Array:
     starts = _starts(acquisition, points, size, key, guess)
     flat = starts.reshape(-1, points.shape[1])
-    moving = domain.snap(flat)[1] & domain.free
+    moving = domain.project(flat)[1] & domain.continuous
     low, high = (np.where(moving, bound, flat).reshape(len(starts), -1) for bound in (box.low, box.high))
 
     def function(step: int, pools: Array) -> tuple[Array, Array]:
@@ -59,7 +60,7 @@ def _stochastic(
         return value, slope.reshape(pools.shape)
 
     reached = adam(function, starts.reshape(len(starts), -1), low, high, steps=ADAM_STEPS)
-    inside = back_inside(domain, flat, domain.snap(reached.reshape(flat.shape))[0]).reshape(starts.shape)
+    inside = back_inside(domain, flat, domain.project(reached.reshape(flat.shape))[0]).reshape(starts.shape)
     return np.concatenate([starts, inside])
 
 
@@ -77,17 +78,17 @@ def _dividing(
 ) -> Array:
     low, high = (np.tile(bound, size) for bound in (box.low, box.high))
 
-    def snapped(flat: Array) -> Array:
-        near = domain.snap(flat.reshape(-1, points.shape[1]))[0]
+    def projected(flat: Array) -> Array:
+        near = domain.project(flat.reshape(-1, points.shape[1]))[0]
         return near.reshape(-1, size, points.shape[1])
 
     def values(flat: Array) -> Array:
-        pools = snapped(flat)
+        pools = projected(flat)
         inside = domain.feasible(pools.reshape(-1, points.shape[1])).reshape(len(pools), size).all(axis=1)
         return np.where(inside, acquisition.values(pools), -1e6)
 
     fallback = _drawn(points, 1, size, key)
-    found = snapped(direct(values, low, high, evaluations=DIRECT_EVALUATIONS))
+    found = projected(direct(values, low, high, evaluations=DIRECT_EVALUATIONS))
     return found if domain.feasible(found[0]).all() else fallback
 
 
@@ -104,4 +105,4 @@ def _drawn(points: Array, count: int, size: int, key: Key) -> Array:
 
 
 Search = Callable[[Acquisition, Domain, Box, Array, int, Key, "Array | None"], Array]
-SEARCHES: dict[str, Search] = {"bfgs": _climbing, "adam": _stochastic, "random": _random, "direct": _dividing}
+SEARCHES: dict[str, Search] = {"bfgs": _ascending, "adam": _stochastic, "random": _random, "direct": _dividing}

@@ -27,13 +27,16 @@ from sonde.acquisition.sampling import base_samples
 from sonde.sampling import Key, Stream
 from sonde.strategies.bayesian.acquisitions import acquire
 from sonde.strategies.bayesian.domain import Domain
-from sonde.strategies.bayesian.model import Fantasies, Surrogate
-from sonde.strategies.bayesian.search import Box, candidates, climb, point_values
+from sonde.strategies.bayesian.fantasies import Fantasies
+from sonde.strategies.bayesian.point_search import candidates, improve, point_values
+from sonde.strategies.bayesian.surrogate import Surrogate
+from sonde.strategies.bayesian.target import Box, Target
 from sonde.surrogates.linear_algebra import factorise
 from sonde.surrogates.port import Posterior
 
 Array = NDArray[np.float64]
 
+LARGE = 64  # more points than this, pending ones included, are a large batch
 CANDIDATES, PER_POINT = 2048, 3  # the number of candidates: 2048, or 3 for each point to select if that is more
 STARTS, CALLS = 16, 25  # local searches that add candidates, and the evaluations of each
 TINY = 1e-12  # the least variance
@@ -46,15 +49,15 @@ FANTASY_NOISE = 1e-6  # noise variance of fantasized outcomes
 
 
 def select_large_batch(
-    targets: Sequence[tuple[Surrogate, Box]], domain: Domain, pending: Array, key: Key, *, thompson: bool = False
+    targets: Sequence[Target], domain: Domain, pending: Array, key: Key, *, thompson: bool = False
 ) -> Array:
-    """Return a point (q, d) for each target, a surrogate and its box, given the pending points and those before it.
+    """Return a point (q, d) for each target, given the pending points and those before it.
 
     With ``thompson``, each point maximises a function drawn from the posterior instead, whatever is pending. All
     targets share the surrogate of the first. Fewer points are returned if the candidates run out.
     """
-    surrogate = targets[0][0]
-    boxes = {id(box): box for _, box in targets}
+    surrogate = targets[0].surrogate
+    boxes = {id(target.box): target.box for target in targets}
     sets = {name: _candidate_set(surrogate, domain, box, len(targets), key) for name, box in boxes.items()}
     points = np.concatenate(list(sets.values()))
     owner = np.repeat(list(sets), [len(each) for each in sets.values()])
@@ -67,7 +70,7 @@ def select_large_batch(
     )
     selected: list[Array] = []
     allowed = _distant(points, pending, boxes.values())
-    for offset, (_, box) in enumerate(targets):
+    for offset, box in enumerate(target.box for target in targets):
         if isinstance(scores, _ExpectedImprovement) and offset < REFINED and domain.listed is None:
             best = points[int(np.argmax(np.where(allowed & (owner == id(box)), scores.values(), -np.inf)))]
             near = _neighbours(best, domain, box, key.at(offset))
@@ -242,8 +245,8 @@ class _ConditionedCandidates:
 def _neighbours(point: Array, domain: Domain, box: Box, key: Key) -> Array:
     """Return feasible points near a candidate."""
     near = np.clip(domain.spread(point[None], NEIGHBOURS, key.rng(Stream.NEIGHBOURS)), box.low, box.high)
-    near, _ = domain.snap(near)
-    return near[box.away(near, domain.free) & domain.feasible(near)]
+    near, _ = domain.project(near)
+    return near[box.allows(near, domain.continuous) & domain.feasible(near)]
 
 
 def _candidate_set(surrogate: Surrogate, domain: Domain, box: Box, count: int, key: Key) -> Array:
@@ -257,8 +260,8 @@ def _candidate_set(surrogate: Surrogate, domain: Domain, box: Box, count: int, k
         points[:0], size=1, seed=key.seed,
     )  # fmt: skip
     starts = points[np.argsort(-point_values(acquisition, points), kind="stable")[:STARTS]]
-    maxima = climb(acquisition, domain, box, starts, calls=CALLS)
-    return np.concatenate([maxima[box.away(maxima, domain.free)], points])
+    maxima = improve(acquisition, domain, box, starts, calls=CALLS)
+    return np.concatenate([maxima[box.allows(maxima, domain.continuous)], points])
 
 
 def _distant(points: Array, taken: Array, boxes: Iterable[Box]) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""The option ``kernel`` of ``gp`` and ``fobo``: a kernel of ``sonde.kernels`` on some parameters of a space."""
+"""The model of ``gp`` with a kernel of the user's: one of ``sonde.kernels``, on some parameters of a space."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from numpy.typing import NDArray
 
 from sonde.errors import KernelError, OptionError
 from sonde.kernels import Kernel, ValueGradientGram
+from sonde.sampling import Key, Stream
 from sonde.space import Space
-from sonde.strategies.bayesian.model import features_of
+from sonde.strategies.bayesian.exact_model import ANY, DRAWN, DRAWS, EXPLORING, WHOLE, exact_predictions
+from sonde.strategies.bayesian.predictions import Predictions
+from sonde.strategies.bayesian.surrogate import Surrogate, best_points, best_value, features_of, fit_feasibility
 from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.gradient.fitting import Observations
 from sonde.surrogates.kernel import evaluation
 from sonde.surrogates.kernel.family import DEFAULT, NAMED, Family
 from sonde.surrogates.kernel.fitting import KernelFit, KernelFits
-from sonde.surrogates.outputs import Scale
-from sonde.surrogates.port import Posterior
 from sonde.surrogates.recent import Recent
+from sonde.surrogates.refits import REFINED
+from sonde.trials import History
 
 Array = NDArray[np.float64]
 
 CHECKED = 8  # points at which a kernel is checked
-DRAWN = 16  # parameters that one draw changes, at most
 
 
 class OwnKernel:
@@ -88,20 +90,49 @@ class OwnKernel:
         family = self.family(space, with_gradients=with_gradients)
         return (self._plain_fits if plain else self._fits).fit(family, observations)
 
-    def posteriors(
-        self, space: Space, observations: Observations, *, draws: int, share: float, rng: np.random.Generator,
-        plain: bool = False,
-    ) -> tuple[Scale, tuple[Posterior, ...]]:  # fmt: skip
-        """Return the output scale and the posterior given values, or one for each draw of the parameters."""
-        fitted = self.fit(space, observations, with_gradients=False, plain=plain)
+
+class OwnKernelModel:
+    """Exact Gaussian processes on the values under a kernel of the user's; hyperparameters as in ``ExactModel``."""
+
+    def __init__(self, given: Any, hyperparameters: str = "draw") -> None:
+        self._kernel, self._hyperparameters = OwnKernel(given), hyperparameters
+
+    def check(self, space: Space) -> None:
+        """Raise if the kernel is wrong, or wrong for this space."""
+        self._kernel.family(space)
+
+    def fit(self, space: Space, history: History, key: Key, *, exploring: bool = False) -> Surrogate:
+        """Return the Gaussian process of the history; for exploration, hyperparameters are drawn in any case."""
+        return self._fit(space, history, EXPLORING[self._hyperparameters] if exploring else self._hyperparameters, key)
+
+    def summary(self, space: Space, history: History) -> tuple[Surrogate, str]:
+        """Return the surrogate with the most probable parameters, and the name of the kernel."""
+        return self._fit(space, history), f"the process has {self._kernel}"
+
+    def predictions(self, space: Space, history: History) -> Predictions:
+        """Return the predictions given all values."""
+        return exact_predictions(space, history, lambda which: self._fit(space, history, which, plain=True))
+
+    def _fit(
+        self, space: Space, history: History, hyperparameters: str = "map", key: Key = ANY, *, plain: bool = False
+    ) -> Surrogate:
+        features, done = features_of(space), history.completed
+        x, values = features(done.units), history.values[done.numbers]
+        observations = Observations(x, values, history.noise[done.numbers], np.full(x.shape, np.nan))
+        fitted = self._kernel.fit(space, observations, with_gradients=False, plain=plain)
         scale, data = fitted.scaled(observations)
-        thetas = [fitted.covariance.theta]
-        if draws:
-            share = min(share, DRAWN / len(thetas[0]))
-            thetas = fitted.sample(observations, count=draws, rng=rng, share=share)
-        covariances = [replace(fitted.covariance, theta=theta) for theta in thetas]
-        x, y, noise = data.layout.x, data.y, data.known_noise
-        return scale, tuple(ExactPosterior.of(covariance, x, y, noise) for covariance in covariances)
+        covariances = [fitted.covariance]
+        if hyperparameters in DRAWS and len(done) <= REFINED:
+            share = min(1.0, WHOLE / len(done), DRAWN / len(fitted.covariance.theta))
+            count, rng = DRAWS[hyperparameters], key.rng(Stream.HYPERPARAMETERS)
+            thetas = fitted.sample(observations, count=count, rng=rng, share=share)
+            covariances = [replace(fitted.covariance, theta=theta) for theta in thetas]
+        posteriors = tuple(ExactPosterior.of(each, data.layout.x, data.y, data.known_noise) for each in covariances)
+        y, usable = scale(values), history.feasible[done.numbers]
+        return Surrogate(
+            features, scale, posteriors, y, best=best_value(posteriors[0], x, y, usable),
+            incumbents=best_points(done.units, y, usable), feasibility=fit_feasibility(features, history),
+        )  # fmt: skip
 
 
 def _checked(given: Any) -> Any:

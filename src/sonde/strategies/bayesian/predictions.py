@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.space import Space
-from sonde.strategies.bayesian.model import Surrogate
+from sonde.strategies.bayesian.surrogate import Surrogate
 from sonde.strategies.threads import one_thread
 
 Array = NDArray[np.float64]

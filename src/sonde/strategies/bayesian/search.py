@@ -1,163 +1,131 @@
-"""The search for the maximum of an acquisition function: candidates, gradient ascent, and lattice moves.
+"""The search of a strategy: from the targets of its schedule to the points of a batch.
 
-Candidates are a Sobol net and perturbations of the best points; climbs start from the best candidate and from others in
-proportion to the acquisition. In a mixed space, climbs on the continuous coordinates alternate with the best move of
-one lattice coordinate, until neither gains. A climb that leaves the known constraints goes back along its way until
-it meets them.
+A few points are found one after the other, each with those before it pending, and may then be moved together. A large
+batch is selected from one candidate set.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.acquisition.port import Acquisition
-from sonde.optimizers import bfgs, choose_starts
-from sonde.sampling import Key, Stream, sobol
+from sonde.acquisition.utilities import Utility
+from sonde.sampling import Key, sobol
+from sonde.strategies.bayesian.acquisitions import acquire, needs_fantasies
 from sonde.strategies.bayesian.domain import Domain
+from sonde.strategies.bayesian.fantasies import Fantasies
+from sonde.strategies.bayesian.joint_search import best_pool
+from sonde.strategies.bayesian.large_batch import LARGE, select_large_batch
+from sonde.strategies.bayesian.point_search import best_point, candidates
+from sonde.strategies.bayesian.target import Target
 
 Array = NDArray[np.float64]
 
-CANDIDATES = 512
-STARTS = 8
-ROUNDS = 20  # of moves on the lattice
-TOLERANCE, FINE = 1e-4, 1e-6  # of a climb from every start, and of the last one from the best end
-CALLS = 50  # of a climb: what comes after them is gained along narrow ridges, slowly
-FAR = 0.1  # from a excluded point, in units of the cube
+THRIFT = {"greedy": 2, "joint": 4}  # divides the effort of later points of a batch; joint ones are moved once more
 
 
 @dataclass(frozen=True)
-class Box:
-    """Where the search looks: a box (d,), (d,), the points it perturbs, and a point whose surroundings are excluded."""
+class Search:
+    """An acquisition function, how the points of a batch are chosen, and the method that maximises it."""
 
-    low: Array
-    high: Array
-    centres: Array
-    excluded: Array | None = None
+    acquisition: str | Utility = "log_ei"
+    batch: str = "greedy"  # or "joint" or "thompson"
+    method: str = "bfgs"  # one of ``joint_search.SEARCHES``
 
-    def away(self, points: Array, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which points lie outside the excluded region: another lattice value, or far on a continuous axis."""
-        if self.excluded is None:
-            return np.ones(len(points), dtype=bool)
-        return np.asarray(np.any(np.abs(points - self.excluded) > np.where(free, FAR, 0.0), axis=1))
+    @property
+    def acquisition_name(self) -> str:
+        """The name of the acquisition function, for explanations."""
+        return self.acquisition if isinstance(self.acquisition, str) else "a custom utility"
 
+    def points(self, targets: Sequence[Target | Array], domain: Domain, key: Key) -> Array:
+        """Return a point of high acquisition value for each target, (q, d); targets that are points are kept."""
+        pending, count = domain.history.pending.units, len(targets)
+        searched = [target for target in targets if isinstance(target, Target)]
+        if len(searched) == count and self._selects(len(pending) + count):
+            points = select_large_batch(searched, domain, pending, key, thompson=self.batch == "thompson")
+        else:
+            points = self._one_by_one(targets, domain, pending, key)
+            if self.batch == "joint" and len(searched) == len(points) == count > 1:
+                points = self._moved(points, searched[0], domain.fresh(), pending, key)
+        if len(points) < count:  # a finite space is nearly used up: the rest is drawn at random
+            points = np.concatenate([points, sobol(key.number, count - len(points), pending.shape[1], seed=key.seed)])
+        return points
 
-def candidates(domain: Domain, box: Box, key: Key, count: int = CANDIDATES) -> Array:
-    """Return feasible points: two thirds spread over the box, one third around the centres."""
-    if domain.listed is not None:
-        return domain.listed
-    rng = key.rng(Stream.CANDIDATES)
-    even = sobol(int(rng.integers(2**24)), count, len(box.low), seed=key.seed)
-    points = box.low + (box.high - box.low) * even
-    if len(box.centres):
-        points = np.concatenate([points, np.clip(domain.spread(box.centres, count // 2, rng), box.low, box.high)])
-    points, _ = domain.snap(points)
-    points = points[box.away(points, domain.free)]
-    return points[domain.feasible(points)]
+    def _selects(self, count: int) -> bool:
+        """Whether a batch is selected from a candidate set, given its size and that of the pending points."""
+        return self.batch == "thompson" or (count > LARGE and needs_fantasies(self.acquisition))
 
+    def _one_by_one(self, targets: Sequence[Target | Array], domain: Domain, pending: Array, key: Key) -> Array:
+        """Return the points found one after the other, each with those before it pending."""
+        points, room = pending, len(pending) + len(targets) - 1
+        fantasies = {target: self._fantasies(target, pending, room, key.seed) for target in _searched(targets)}
+        for offset, target in enumerate(targets):
+            point: Array | None
+            if isinstance(target, Target):
+                thrift = THRIFT[self.batch] if offset else 1
+                point = self._maximizer(target, fantasies[target], domain, points, key.at(offset), thrift=thrift)
+            else:
+                point = target
+            if point is None:
+                break
+            points = np.concatenate([points, point[None]])
+            domain.take(point)
+            for later in _searched(targets[offset + 1 :]):
+                _condition(fantasies[later], later, point[None])
+        return points[len(pending) :]
 
-def best_point(acquisition: Acquisition, domain: Domain, box: Box, key: Key, *, thrift: int = 1) -> Array | None:
-    """Return the new point (d,) where the acquisition of one point is highest; None where none was found.
+    def _fantasies(self, target: Target, pending: Array, room: int, seed: int) -> list[Fantasies]:
+        """Return fantasies of the pending points, with room for those that will be found; none if not needed."""
+        best = target.surrogate.best
+        if best is None or target.acquisition or not needs_fantasies(self.acquisition):
+            return []
+        fantasies = [Fantasies.of(posterior, best, room, seed) for posterior in target.surrogate.posteriors]
+        _condition(fantasies, target, pending)
+        return fantasies
 
-    ``thrift`` divides the effort: the later points of a batch fill gaps, and need less of a search.
-    """
-    points = candidates(domain, box, key, CANDIDATES // thrift)
-    if not len(points):
-        return None
-    values = point_values(acquisition, points)
-    if domain.listed is None:
-        chosen = points[choose_starts(values, STARTS // thrift, key.rng(Stream.ASCENT_STARTS), log=acquisition.log)]
-        improved = climb(acquisition, domain, box, chosen, calls=CALLS // thrift)
-        if thrift == 1 and domain.free.any():
-            best = improved[[int(np.argmax(point_values(acquisition, improved)))], None]
-            improved = np.concatenate([slide(acquisition, domain, box, best, tolerance=FINE)[:, 0], improved])
-        improved = improved[box.away(improved, domain.free)]
-        points = np.concatenate([improved, points])
-        values = np.concatenate([point_values(acquisition, improved), values])
-    return first_novel(points, values, domain)
+    def _maximizer(
+        self, target: Target, fantasies: list[Fantasies], domain: Domain, pending: Array, key: Key, *, thrift: int
+    ) -> Array | None:
+        """Return the best point of a target; None where none was found."""
+        if target.acquisition:
+            none = pending[:0]
+            acquisition = acquire(target.acquisition, target.surrogate, none, (), none, size=1, seed=key.seed)
+        else:
+            net = candidates(domain, target.box, key) if self.acquisition == "es" else pending
+            acquisition = acquire(self.acquisition, target.surrogate, pending, fantasies, net, size=1, seed=key.seed)
+        if self.method == "bfgs":
+            return best_point(acquisition, domain, target.box, key, thrift=thrift)
+        pool = best_pool(acquisition, domain, target.box, key, size=1, method=self.method)
+        return None if pool is None else pool[0]
 
-
-def first_novel(points: Array, values: Array, domain: Domain) -> Array | None:
-    """Return the best point that has not been tried."""
-    order = np.argsort(-np.where(np.isnan(values), -np.inf, values), kind="stable")
-    return next((points[i] for i in order if domain.novel(points[i])), None)
-
-
-def climb(acquisition: Acquisition, domain: Domain, box: Box, points: Array, *, calls: int = CALLS) -> Array:
-    """Return the points (m, d) improved by climbs and moves on the lattice."""
-    for _ in range(3):
-        slid = (
-            slide(acquisition, domain, box, points[:, None, :], calls=calls)[:, 0, :] if domain.free.any() else points
-        )
-        if domain.free.all():
-            return slid
-        moved = np.array([_walk(acquisition, domain, point) for point in slid])
-        if np.array_equal(moved, slid):
-            return moved
-        points = moved
-    return points
-
-
-def slide(
-    acquisition: Acquisition,
-    domain: Domain,
-    box: Box,
-    pools: Array,
-    *,
-    calls: int = CALLS,
-    tolerance: float = TOLERANCE,
-) -> Array:
-    """Ascend from batches (m, q, d) along the active continuous coordinates.
-
-    ``tolerance`` is a gain of the logarithm that is worth no step; other values are climbed to the end.
-    """
-    count, size, width = pools.shape
-    points = pools.reshape(-1, width)
-    _, active = domain.snap(points)
-    moving = active & domain.free
-    # what must not move has a box of no width
-    low = np.minimum(np.where(moving, box.low, points), points).reshape(count, -1)
-    high = np.maximum(np.where(moving, box.high, points), points).reshape(count, -1)
-
-    def function(flat: Array) -> tuple[Array, Array]:
-        value, slope = acquisition.gradients(flat.reshape(-1, size, width))
-        return value, slope.reshape(flat.shape)
-
-    tolerance = tolerance if acquisition.log else 0.0
-    reached, _ = bfgs(function, pools.reshape(count, -1), low, high, calls=calls, tolerance=tolerance)
-    return back_inside(domain, points, domain.snap(reached.reshape(-1, width))[0]).reshape(pools.shape)
+    def _moved(self, points: Array, target: Target, domain: Domain, pending: Array, key: Key) -> Array:
+        """Return the points of a batch (q, d) moved together to a higher acquisition value of all of them."""
+        net = candidates(domain, target.box, key)
+        whole = acquire(self.acquisition, target.surrogate, pending, (), net, size=len(points), seed=key.seed)
+        moved = best_pool(whole, domain, target.box, key, size=len(points), method=self.method, guess=points)
+        return points if moved is None else _without_duplicates(moved, points, domain)
 
 
-def back_inside(domain: Domain, inside: Array, reached: Array) -> Array:
-    """Return, for each point that breaks a constraint, the last halving of its way that does not."""
-    for _ in range(6):
-        broken = ~domain.feasible(reached)
-        if not broken.any():
-            return reached
-        reached = reached.copy()
-        reached[broken] = domain.snap((inside[broken] + reached[broken]) / 2)[0]
-    return np.where(domain.feasible(reached)[:, None], reached, inside)
+def _searched(targets: Sequence[Target | Array]) -> list[Target]:
+    """Return the distinct targets of a search."""
+    return list(dict.fromkeys(target for target in targets if isinstance(target, Target)))
 
 
-def _walk(acquisition: Acquisition, domain: Domain, point: Array) -> Array:
-    """Make the best move of one lattice coordinate as long as it gains."""
-    value = point_values(acquisition, point[None])[0]
-    for _ in range(ROUNDS):
-        _, active = domain.snap(point[None])
-        moves = domain.neighbours(point, active[0])
-        moves = moves[domain.feasible(moves)]
-        if not len(moves):
-            return point
-        reached = point_values(acquisition, moves)
-        best = int(np.argmax(np.where(np.isnan(reached), -np.inf, reached)))
-        if not reached[best] > value:
-            return point
-        point, value = moves[best], reached[best]
-    return point
+def _condition(fantasies: list[Fantasies], target: Target, points: Array) -> None:
+    """Condition on fantasies of points (m, d) that became pending."""
+    for point in points if fantasies else ():
+        x = target.surrogate.features(point)
+        for each in fantasies:
+            each.add(x)
 
 
-def point_values(acquisition: Acquisition, points: Array) -> Array:
-    """Return the acquisition of each point by itself."""
-    return acquisition.values(points[:, None, :])
+def _without_duplicates(points: Array, spare: Array, domain: Domain) -> Array:
+    """Return the points with spare ones in place of duplicates: an ascent may merge two points."""
+    kept = []
+    for point, other in zip(points, spare, strict=True):
+        kept.append(point if domain.novel(point) else other)
+        domain.take(kept[-1])
+    return np.array(kept)

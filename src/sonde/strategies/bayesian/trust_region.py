@@ -17,19 +17,20 @@ Array = NDArray[np.float64]
 WIDEST, START, NARROWEST = 1.6, 0.8, 2.0**-7
 SUCCESSES = 3  # in a row, to double
 GAIN = 1e-3  # in units of the distance from the median to the best: less is no success
+STALLED = 2  # trials in a row without improvement, for each that runs at once, after which the region has stalled
 
 
 class Progress(NamedTuple):
-    """The region's side, and how many trials in a row have not improved."""
+    """The side of the region, and whether it has stalled."""
 
     side: float
-    stalled: int
+    stalled: bool
 
 
-def follow(values: Array, first: int, patience: int) -> Progress:
+def progress_of(values: Array, first: int, patience: int, at_once: int = 1) -> Progress:
     """Return the progress after ``values`` (lower is better), the ``first`` of which were spread evenly.
 
-    ``patience`` is how many trials in a row may fail to improve before the region is halved.
+    The region is halved after ``patience`` trials in a row without improvement, for each that runs ``at_once``.
     """
     best = np.minimum.accumulate(values)
     margin = 0.0
@@ -41,15 +42,8 @@ def follow(values: Array, first: int, patience: int) -> Progress:
         successes, failures, stalled = (successes + 1, 0, 0) if improved else (0, failures + 1, stalled + 1)
         if successes >= SUCCESSES:
             side, successes = min(WIDEST, 2 * side), 0
-        if failures >= patience:
+        if failures >= patience * at_once:
             side, failures = side / 2, 0
         if side < NARROWEST:
             side = START
-    return Progress(side, stalled)
-
-
-def box_around(centre: Array, side: float, free: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Return the bounds (d,), (d,) of the region in the unit cube; what is not continuous is not bounded."""
-    low = np.where(free, np.clip(centre - side / 2, 0.0, 1.0), 0.0)
-    high = np.where(free, np.clip(centre + side / 2, 0.0, 1.0), 1.0)
-    return low, high
+    return Progress(side, stalled >= STALLED * at_once)

@@ -43,7 +43,7 @@ from sonde.acquisition.closed import log_expected_improvement
 from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.domain import Domain
-from sonde.strategies.bayesian.model import features_of
+from sonde.strategies.bayesian.surrogate import features_of
 from sonde.strategies.first_order.observations import observations_of
 from sonde.strategies.novelty import novel_rows
 from sonde.strategies.port import Strategy
@@ -175,11 +175,11 @@ class Algorithm1(Strategy):
         features, observations = features_of(space), observations_of(space, history)._replace(hessians=None)
         posterior, best = self._model.posterior(observations)
         last = history.completed.units[-1]
-        columns = domain.free[features.groups]
+        columns = domain.continuous[features.groups]
         x = local_maximum(posterior, best, features(last[None])[0], columns)
         point = last.copy()
         point[features.groups[columns]] = x[columns] + 0.5
-        return np.asarray(domain.snap(point[None])[0][0])
+        return np.asarray(domain.project(point[None])[0][0])
 
     def explain(self, space: Space, history: History) -> str:
         """Say what it does."""

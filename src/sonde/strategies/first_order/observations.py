@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sonde.errors import OddHistory
 from sonde.space import Space
-from sonde.strategies.bayesian.model import features_of
+from sonde.strategies.bayesian.surrogate import features_of
 from sonde.surrogates.gradient.fitting import Observations
 from sonde.surrogates.gradient.gradient_check import GradientCheck, check_gradients
 from sonde.trials import History

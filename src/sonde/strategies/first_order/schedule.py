@@ -2,65 +2,98 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.domain import SAME, Domain
-from sonde.strategies.first_order.local_search import LocalSearch
+from sonde.strategies.bayesian.large_batch import LARGE
+from sonde.strategies.bayesian.surrogate import Surrogate, features_of, fit_feasibility
+from sonde.strategies.bayesian.target import Box, Target
+from sonde.strategies.bayesian.trust_region import GAIN, progress_of
+from sonde.strategies.first_order.active_searches import (
+    FIRST,
+    ActiveSearch,
+    is_high_dimensional,
+    local_searches,
+    searching_locally,
+)
+from sonde.strategies.first_order.gradient_model import GradientModel
+from sonde.strategies.first_order.local_model import local_target, posterior_minimizer
+from sonde.strategies.first_order.local_search import SAME_MINIMUM
+from sonde.strategies.first_order.search_starts import SearchStarts, incumbent
 
 Array = NDArray[np.float64]
 
-STARTS = 2  # starts worse than the median are continued in pairs: the better one of so many
-HIGH_DIMENSION = 40  # with more parameters a global model has too many hyperparameters and observations to fit
+PATIENCE = 4  # trials without improvement after which the trust region around the incumbent is halved
 CHANGES = 32  # random changes of a point, of which the first new one is tried
 AROUND = 0.1  # distance in every continuous coordinate within which a combination counts as tried
 
 
-class ActiveSearch(NamedTuple):
-    """A local search that waits for its next trial."""
+class FirstOrderSchedule:
+    """Trials of the global model alternate with steps and starts of local searches; in high dimension, these alone."""
 
-    side: float  # of its trust region
-    centre: Array  # its best point, (d,)
-    number: int  # that trial's number
-    converged: bool
-    other_minima: Array  # local minima that other searches have found, (k, d)
+    def __init__(self, model: GradientModel) -> None:
+        self._model, self._starts = model, SearchStarts(model)
 
+    def first(self, space: Space) -> int:
+        """Return the size of the initial design."""
+        return FIRST
 
-def is_high_dimensional(space: Space) -> bool:
-    """Whether there are too many parameters for a global model."""
-    return len(space) > HIGH_DIMENSION
+    def targets(self, domain: Domain, count: int, key: Key) -> list[Target | Array]:
+        """Return a target or a point for each of the next trials."""
+        high = is_high_dimensional(domain.space) and not self._model.in_any_dimension
+        return self._local_points(domain, count, key) if high else self._alternating(domain, count, key)
 
+    def _alternating(self, domain: Domain, count: int, key: Key) -> list[Target | Array]:
+        """Return a target for each point: of the global model for even numbers, of a local search for odd ones."""
+        history = domain.history
+        values, at_once = history.feasible_values[history.completed.numbers], len(history.pending) + count
+        progress = progress_of(values, FIRST, PATIENCE, at_once)
+        surrogate = self._model.fit(domain.space, history)
+        best = surrogate.incumbents[0]
+        local = bool(domain.continuous.any())  # a lattice has no local searches
+        active, minima = local_searches(domain, alternating=True) if local else ([], history.completed.numbers[:0])
+        distances = np.abs(history.units[minima] - best)[:, domain.continuous].max(axis=1, initial=0.0)
+        if np.any(distances < SAME_MINIMUM):  # the last digits of a minimum are the local search's business
+            surrogate = _with_margin(surrogate)
+        trust_region = Target(surrogate, Box.around(best, progress.side, domain.continuous))
+        if at_once > LARGE:  # a large batch is selected from one candidate set
+            return [trust_region] * count
+        exploration = Target(surrogate, Box.exploring(surrogate.incumbents))
+        targets: list[Target | Array] = []
+        for trial in (key.at(offset) for offset in range(count)):
+            if trial.number % 2 == 0 or not local:
+                targets.append(exploration if progress.stalled and trial.number % 4 == 2 else trust_region)
+            elif continues_search(active, trial.number // 2):
+                step = posterior_minimizer if is_high_dimensional(domain.space) else local_target
+                targets.append(step(self._model, domain, active.pop(0), surrogate.feasibility))
+            else:
+                targets.append(self._starts.sample(domain, minima, trial))
+        return targets
 
-def searching_locally(space: Space, domain: Domain, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which trials (n,) belong to local searches.
+    def _local_points(self, domain: Domain, count: int, key: Key) -> list[Target | Array]:
+        """Return steps and starts of local searches: in high dimension a global model has too much to learn.
 
-    These are the odd trials; in high dimension all trials or, if not all parameters are continuous, the even ones.
-    """
-    if not is_high_dimensional(space):
-        return np.asarray(numbers % 2 == 1)
-    return np.asarray(domain.free.all() | (numbers % 2 == 0))
-
-
-def active_searches(searches: list[LocalSearch], values: Array) -> list[LocalSearch]:
-    """Return the local searches that may get a trial, given the values of all trials.
-
-    Of the converged ones only that of the incumbent continues. Once a local minimum is known, a start that is worse
-    than the median waits for a second start, and the better of the two is continued.
-    """
-    finite = values[np.isfinite(values)]
-    lowest, median = np.min(finite, initial=np.inf), np.median(finite) if len(finite) else np.inf
-    starts = sum(each.only_start for each in searches)
-    waiting = starts < STARTS and any(each.at_minimum for each in searches)
-    return [
-        each
-        for each in searches
-        if not each.finished
-        and not (each.converged and values[each.best] > lowest)
-        and not (waiting and each.only_start and values[each.best] > median)
-    ]
+        If not all parameters are continuous, every other trial is the incumbent with one discrete parameter changed.
+        """
+        success = fit_feasibility(features_of(domain.space), domain.history)
+        active, minima = local_searches(domain)
+        points: list[Target | Array] = []
+        for trial in (key.at(offset) for offset in range(count)):
+            changes = not searching_locally(domain, np.array([trial.number]))[0]
+            rng = trial.rng(Stream.LOCAL_STARTS)
+            changed = changed_point(domain, incumbent(domain.history), rng) if changes else None
+            if changed is not None:
+                points.append(changed)
+            elif continues_search(active, trial.number if domain.continuous.all() else trial.number // 2):
+                points.append(posterior_minimizer(self._model, domain, active.pop(0), success))
+            else:
+                points.append(self._starts.sample(domain, minima, trial))
+        return points
 
 
 def continues_search(active: list[ActiveSearch], index: int) -> bool:
@@ -76,16 +109,24 @@ def changed_point(domain: Domain, point: Array, rng: np.random.Generator) -> Arr
 
     A combination that was tried nearby is not new, even if the continuous coordinates differ a little.
     """
-    active = domain.snap(point[None])[1][0]
-    discrete = np.flatnonzero(active & ~domain.free)
+    active = domain.project(point[None])[1][0]
+    discrete = np.flatnonzero(active & ~domain.continuous)
     if not len(discrete):
         return None
     # parameters that become active by the change get random values
     changed = np.where(active, point, rng.random((CHANGES, len(point))))
     changed[np.arange(CHANGES), rng.choice(discrete, CHANGES)] = rng.random(CHANGES)
-    changed = domain.snap(changed)[0]
-    around = np.all(np.abs(domain.tried - point)[:, active & domain.free] <= AROUND, axis=1)
-    tried = domain.tried[around][:, ~domain.free]
+    changed = domain.project(changed)[0]
+    around = np.all(np.abs(domain.tried - point)[:, active & domain.continuous] <= AROUND, axis=1)
+    tried = domain.tried[around][:, ~domain.continuous]
     return next(
-        (each for each in changed if not np.any(np.all(np.abs(tried - each[~domain.free]) <= SAME, axis=1))), None
+        (each for each in changed if not np.any(np.all(np.abs(tried - each[~domain.continuous]) <= SAME, axis=1))), None
     )
+
+
+def _with_margin(surrogate: Surrogate) -> Surrogate:
+    """Return a surrogate whose best value is higher by the gain that counts as a success in a trust region."""
+    if surrogate.best is None:
+        return surrogate
+    margin = GAIN * max(0.0, surrogate.best - float(np.median(surrogate.values)))
+    return replace(surrogate, best=surrogate.best + margin)

@@ -28,7 +28,7 @@ from sonde.surrogates.exact.fitting import first_guess, fit, fit_warped, noisy_g
 from sonde.surrogates.features import Features
 from sonde.surrogates.outputs import KAPPAS, Scale
 from sonde.surrogates.recent import Recent
-from sonde.surrogates.refits import FOLLOWED, checkpoint, divisions, octave
+from sonde.surrogates.refits import REFINED, checkpoint, divisions, octave
 
 Array = NDArray[np.float64]
 
@@ -94,14 +94,14 @@ class WarmStartedFits:
     fitted: int = FITTED
     _fits: Recent[Fit] = field(default_factory=lambda: Recent(KEPT))
 
-    def fit(self, features: Features, data: Data, *, follow: bool = True) -> Fit:
-        """Return the fit to a history; without ``follow``, that of its last checkpoint, not refined on later values."""
+    def fit(self, features: Features, data: Data, *, refine: bool = True) -> Fit:
+        """Return the fit to a history; without ``refine``, that of its last checkpoint, not refined on later values."""
         count = len(data.values)
         last = checkpoint(count)
         if not last:
             return self._fitted(features, data, self.forms[0], None, iterations=20)[1]
         fitted = self._at(features, data, last)
-        if count == last or count > FOLLOWED or not follow:
+        if count == last or count > REFINED or not refine:
             return fitted
         return self._fitted(fitted.features, data, fitted.form, fitted.covariance, iterations=10)[1]
 

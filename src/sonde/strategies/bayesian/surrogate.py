@@ -1,15 +1,14 @@
-"""The surrogate of a study: posteriors of the objective and of feasibility, and fantasies of pending points."""
+"""The surrogate of a study: posteriors of the objective, the incumbents, and the probability of feasibility."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.acquisition.sampling import base_samples
 from sonde.space import Space
-from sonde.surrogates.exact.feasibility import Feasibility
+from sonde.surrogates.exact.feasibility import Feasibility, combine, learn_constraint, learn_success
 from sonde.surrogates.features import Features
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.port import Posterior
@@ -17,8 +16,6 @@ from sonde.trials import History
 
 Array = NDArray[np.float64]
 
-FANTASIES = 32
-SURE = 1e-9  # noise variance of a fantasy
 PROMISING = 256  # values at most among which the best is sought where there is noise
 NOISY = 1e-4  # noise variance above which the best observed value may be chance
 
@@ -58,6 +55,19 @@ def best_points(units: Array, y: Array, usable: NDArray[np.bool_], count: int = 
     return units[np.argsort(-np.where(usable, y, y - 1e6), kind="stable")[:count]]
 
 
+def fit_feasibility(features: Features, history: History) -> Feasibility | None:
+    """Return the probability of feasibility; None where nothing failed and no constraint was measured."""
+    done, failed = history.completed, history.failed
+    conditions = [
+        learn_constraint(features, done.units[rows], levels)
+        for rows, levels in measured_constraints(history, done.numbers).values()
+    ]
+    if len(failed):
+        units = np.concatenate([done.units, failed.units])
+        conditions.insert(0, learn_success(features, units, np.arange(len(units)) < len(done)))
+    return combine(conditions)
+
+
 def measured_constraints(history: History, numbers: NDArray[np.int64]) -> dict[str, tuple[list[int], Array]]:
     """Return, for each constraint that was told of these trials, which of them it was told of, and its levels."""
     if not history.constraints:
@@ -68,29 +78,3 @@ def measured_constraints(history: History, numbers: NDArray[np.int64]) -> dict[s
         rows = [i for i, levels in enumerate(told) if name in levels]
         found[name] = (rows, np.array([told[i][name] for i in rows]))
     return found
-
-
-@dataclass
-class Fantasies:
-    """The posterior with pending points: S fantasies of each, sampled jointly, one point after the other."""
-
-    posterior: Posterior
-    best: Array  # (S,)
-    base: Array  # (S, f), a column for each pending point
-    _used: int = field(default=0)
-
-    @classmethod
-    def of(cls, posterior: Posterior, best: float, room: int, seed: int) -> Fantasies:
-        """Return the posterior without pending points, and with room for so many."""
-        return cls(posterior, np.array([best]), base_samples(FANTASIES, room, seed) if room else np.empty((1, 0)))
-
-    def add(self, x: Array) -> None:
-        """Condition on the outcomes of a point with features (p,), the next row of L z.
-
-        They are values of the function itself, without noise: improvement is a question of those.
-        """
-        marginals = self.posterior.marginals(x[None])
-        outcomes = marginals.mean[0] + np.sqrt(marginals.variance) * self.base[:, self._used]
-        self.posterior = self.posterior.condition(x[None], outcomes[None], SURE - self.posterior.noise)
-        self.best = np.maximum(self.best, outcomes)
-        self._used += 1

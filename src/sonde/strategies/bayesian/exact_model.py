@@ -1,0 +1,102 @@
+"""The model of ``gp``: an exact Gaussian process on the values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.sampling import Key, Stream
+from sonde.space import Space
+from sonde.strategies.bayesian.predictions import Predictions
+from sonde.strategies.bayesian.surrogate import Surrogate, best_points, best_value, features_of, fit_feasibility
+from sonde.surrogates.exact.fitting import sample
+from sonde.surrogates.exact.gp import ExactPosterior
+from sonde.surrogates.exact.warm_starts import FORMS, PLAIN_FORMS, Data, ModelForm, WarmStartedFits
+from sonde.surrogates.outputs import Scale
+from sonde.surrogates.refits import REFINED
+from sonde.trials import History
+
+Array = NDArray[np.float64]
+
+EXPLORING = {"map": "draw", "draw": "draw", "slice": "slice"}  # hyperparameters, and those of global exploration
+DRAWS = {"draw": 1, "slice": 10}  # how many hyperparameters are drawn
+WHOLE = 100  # up to so many values a draw is of all hyperparameters; beyond, where it is dearer, of a share of them
+DRAWN = 16  # and of at most so many
+ANY = Key(0, 0)
+
+
+class ExactModel:
+    """Gaussian processes whose hyperparameters are drawn (``"draw"``), most probable (``"map"``) or ``"slice"``."""
+
+    def __init__(self, hyperparameters: str = "draw", forms: tuple[ModelForm, ...] = FORMS) -> None:
+        self._hyperparameters = hyperparameters
+        self._fits = WarmStartedFits(forms)
+        # predictions are of the values themselves, also of those far from the best ones
+        self._plain_fits = WarmStartedFits(PLAIN_FORMS)
+
+    def check(self, space: Space) -> None:
+        """Do nothing: the kernel fits any space."""
+
+    def fit(self, space: Space, history: History, key: Key, *, exploring: bool = False) -> Surrogate:
+        """Return the Gaussian process of the history; for exploration, hyperparameters are drawn in any case."""
+        hyperparameters = EXPLORING[self._hyperparameters] if exploring else self._hyperparameters
+        return fit_exact(space, history, self._fits, hyperparameters=hyperparameters, key=key)
+
+    def most_probable(self, space: Space, history: History) -> tuple[Surrogate, Array]:
+        """Return the surrogate with the most probable hyperparameters, and the log length scales (d,) of those."""
+        surrogate = fit_exact(space, history, self._fits)
+        return surrogate, _exact(surrogate).covariance.theta[: len(space)]
+
+    def summary(self, space: Space, history: History) -> tuple[Surrogate, str]:
+        """Return the surrogate with the most probable hyperparameters, and what they say."""
+        surrogate, lengths = self.most_probable(space, history)
+        names = [space.names[k] for k in np.argsort(lengths, kind="stable")[:3]]
+        return surrogate, f"the values depend most on {', '.join(names)}"
+
+    def predictions(self, space: Space, history: History) -> Predictions:
+        """Return the predictions given all values."""
+        return exact_predictions(
+            space, history, lambda which: fit_exact(space, history, self._plain_fits, hyperparameters=which)
+        )
+
+
+def exact_predictions(space: Space, history: History, fit: Callable[[str], Surrogate]) -> Predictions:
+    """Return the predictions of exact posteriors; ``fit`` makes a surrogate with hyperparameters of some kind."""
+    surrogate = fit("map")
+    return Predictions(
+        space, surrogate, history.completed.numbers, lambda: _exact(surrogate).leave_one_out(surrogate.values),
+        lambda: fit("slice"),
+    )  # fmt: skip
+
+
+def _exact(surrogate: Surrogate) -> ExactPosterior:
+    posterior = surrogate.posteriors[0]
+    assert isinstance(posterior, ExactPosterior)
+    return posterior
+
+
+def fit_exact(
+    space: Space, history: History, fits: WarmStartedFits, *, hyperparameters: str = "map", key: Key = ANY
+) -> Surrogate:
+    """Return the Gaussian process of a history with at least one completed trial."""
+    plain, done = features_of(space), history.completed
+    values, deviations = history.values[done.numbers], history.noise[done.numbers]
+    draw = hyperparameters in DRAWS and len(done) <= REFINED  # beyond, the posterior is narrow and a draw is dear
+    fitted = fits.fit(plain, Data(done.units, values, deviations), refine=not draw)
+    scale, features = Scale.of(values, fitted.kappa), fitted.features
+    x, y, noise = features(done.units), scale(values), scale.noise(values, deviations)
+    covariances = [fitted.covariance]
+    if draw:
+        share = min(1.0, WHOLE / len(y), DRAWN / len(fitted.covariance.theta))
+        count, rng = DRAWS[hyperparameters], key.rng(Stream.HYPERPARAMETERS)
+        thetas = sample(fitted.covariance, x, y, noise, count=count, rng=rng, share=share)
+        covariances = [replace(fitted.covariance, theta=theta) for theta in thetas]
+    posteriors = tuple(ExactPosterior.of(each, x, y, noise) for each in covariances)
+    usable = history.feasible[done.numbers]
+    return Surrogate(
+        features, scale, posteriors, y, best=best_value(posteriors[0], x, y, usable),
+        incumbents=best_points(done.units, y, usable), feasibility=fit_feasibility(plain, history),
+    )  # fmt: skip

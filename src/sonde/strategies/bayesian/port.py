@@ -1,0 +1,35 @@
+"""The interfaces between the parts of a strategy: what a schedule needs of a model, and the loop of a schedule."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sonde.sampling import Key
+from sonde.space import Space
+from sonde.strategies.bayesian.domain import Domain
+from sonde.strategies.bayesian.surrogate import Surrogate
+from sonde.strategies.bayesian.target import Target
+from sonde.trials import History
+
+
+class SurrogateModel(Protocol):
+    """Fits surrogates."""
+
+    def fit(self, space: Space, history: History, key: Key, *, exploring: bool = False) -> Surrogate:
+        """Return the surrogate of a history with completed trials; ``exploring``: for global exploration."""
+        ...
+
+
+class Schedule(Protocol):
+    """Decides where to look for the next points."""
+
+    def first(self, space: Space) -> int:
+        """Return the size of the initial design."""
+        ...
+
+    def targets(self, domain: Domain, count: int, key: Key) -> list[Target | NDArray[np.float64]]:
+        """Return a target for each of the next points, or the point (d,) itself where nothing is to be searched."""
+        ...

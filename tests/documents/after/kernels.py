@@ -1,0 +1,2 @@
+assert z.converged
+assert K.paths == ("structured",)

@@ -1,2 +1,0 @@
-def train(trial):
-    return trial["lr"] * trial["layers"]

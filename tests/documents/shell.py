@@ -1,0 +1,73 @@
+"""The shell commands of a page: run by bash, or checked where they cannot run in a test.
+
+Three kinds are checked only: ``make`` (its targets exist), ``pip install`` (the extras of Sonde exist) and
+``python -m benchmarks.NAME`` (the module has the options). A command whose printed output begins with "interrupted"
+gets a Ctrl-C after two seconds. All others run to their end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from sonde.cli.main import app
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent  # where python and sonde are those of the tests
+COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n?((?:(?!\$ ).*\n)*)", re.MULTILINE)  # and its output
+
+
+def bash(block: str) -> None:
+    """Run a block: one command a line, or, as in a terminal, commands after ``$`` and what they print."""
+    if not block.startswith("$ "):
+        block = re.sub(r"^(?=.)", "$ ", block, flags=re.MULTILINE)
+    for command, output in COMMAND.findall(block):
+        if not is_checked(command):
+            run(command, interrupted=output.startswith("interrupted"))
+
+
+def run(command: str, interrupted: bool = False) -> None:
+    """Run a command to its end, or interrupt it after two seconds."""
+    limited = f"timeout --preserve-status --signal INT 2 {command}" if interrupted else command
+    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == (130 if interrupted else 0), f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+def is_checked(command: str) -> bool:
+    """Whether a command is checked instead of run; an AssertionError says what is wrong with it."""
+    match shlex.split(command, comments=True):
+        case ["make", *targets]:
+            known = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+            assert set(targets) <= set(known), f"make has {known}"
+        case ["pip", "install", *packages]:
+            project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+            for extras in re.findall(r"\bsonde\[(.*?)\]", " ".join(packages)):
+                assert set(extras.split(",")) <= project["optional-dependencies"].keys(), f"there is no extra {extras}"
+        case ["python", "-m", module, *words] if module.startswith("benchmarks."):
+            source = source_of(module)
+            for option in (word.strip("[]") for word in words if re.match(r"\[?-", word)):  # [--full] is optional
+                assert f'"{option}"' in source, f"{module} has no option {option}"
+        case _:
+            return False
+    return True
+
+
+def source_of(module: str, known: frozenset[str] = frozenset()) -> str:
+    """Return the text of a benchmark and of those it imports: their libraries need not be installed."""
+    path = ROOT.joinpath(*module.split("."))
+    text = (path / "__main__.py" if path.is_dir() else path.with_suffix(".py")).read_text("utf-8")
+    imported = set(re.findall(r"^from (benchmarks\.\S+) import", text, re.MULTILINE)) - known
+    return "\n".join([text, *(source_of(each, known | imported) for each in sorted(imported))])
+
+
+def check_sonde(command: str) -> None:
+    """Check that the command line has a command and its options."""
+    name, *words = shlex.split(command)[1:]
+    known = {option for parameter in app.commands[name].params for option in parameter.opts}
+    assert {word for word in words if word.startswith("-")} <= known, f"sonde {name} has {sorted(known)}"
