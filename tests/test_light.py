@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
-WITHOUT_JAX = Path(__file__).with_name("without_jax")
+import sonde
+
+SONDE = Path(sonde.__file__).parents[1]  # children import the same one, also where another one is installed
+PATHS = {True: os.pathsep.join(map(str, [Path(__file__).with_name("without_jax"), SONDE])), False: str(SONDE)}
 
 
 @pytest.mark.parametrize("hidden", [True, False])
 def test_jax_is_hidden_where_it_should_be(hidden: bool) -> None:
-    environment = os.environ | {"PYTHONPATH": str(WITHOUT_JAX) if hidden else ""}
+    environment = os.environ | {"PYTHONPATH": PATHS[hidden]}
     code = "from importlib.util import find_spec as find; print([find(name) is None for name in ('jax', 'equinox')])"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
     assert done.stdout.strip() == str([hidden] * 2)
@@ -26,13 +29,15 @@ def test_jax_is_hidden_where_it_should_be(hidden: bool) -> None:
         "sonde.kernels",
         "sonde.autograd(lambda p: p['x'] ** 2)",
         "sonde.GP(acquisition=lambda mean, spread, best: 0.0)",
+        "sonde.GP(kernel='rbf')",
+        "sonde.FOBO(kernel=lambda x, y: 1.0)",
         "sonde.Study(sonde.Space(x=sonde.Float(0, 1)), strategy=sonde.DNGO(device='gpu')).ask()",
     ],
 )
 def test_what_needs_jax_says_so_in_one_line(needing: str) -> None:
     program = f"import sonde\ntry:\n    {needing}\nexcept sonde.SondeError as error:\n    print(error)"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True,
-                          env=os.environ | {"PYTHONPATH": str(WITHOUT_JAX)})  # fmt: skip
+                          env=os.environ | {"PYTHONPATH": PATHS[True]})  # fmt: skip
     assert done.stdout == "jax is not installed; get it with: pip install 'sonde[jax]'\n"
 
 
@@ -61,7 +66,7 @@ print([name for name in ("jax", "equinox", "lineax") if name in sys.modules])
 @pytest.mark.jax
 def test_suggestions_are_the_same_with_and_without_jax() -> None:
     said = []
-    for path in (str(WITHOUT_JAX), ""):
+    for path in PATHS.values():
         done = subprocess.run([sys.executable, "-W", "ignore", "-c", SUGGESTIONS], check=True, capture_output=True,
                               text=True, timeout=250, env=os.environ | {"PYTHONPATH": path})  # fmt: skip
         said.append(done.stdout)

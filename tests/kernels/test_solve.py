@@ -130,3 +130,17 @@ def test_twenty_thousand_entries(kernel: object) -> None:
     found = operator.solve(b, noise=1e-4)
     assert (found.method, found.converged) == ("conjugate gradients", True)
     assert found.residual < 1e-7
+
+
+def test_single_precision_has_its_own_jitter_and_says_so() -> None:
+    indefinite = DotProduct(lambda xy: -xy)
+    with pytest.raises(NotPositiveDefinite, match="with jitter 3e-04"):
+        Gram(indefinite, points(6).astype(np.float32)).solve(np.ones(6, np.float32), noise=0.0)
+    with pytest.raises(NotPositiveDefinite, match="with jitter 1e-08"):
+        Gram(indefinite, points(6)).solve(np.ones(6), noise=0.0)
+
+
+@pytest.mark.usefixtures("iterative")
+def test_kept_coefficients_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = GradientGram(Matern52(), points(6), keep=True)
+    assert sonde.kernels.solve.with_coefficients(operator) is operator

@@ -94,6 +94,8 @@ def test_repr_shows_the_options_that_differ_from_the_defaults(strategy: Strategy
         (GP(), "gp"),
         (GP("ucb", batch="joint"), "gp(acquisition='ucb', batch='joint')"),
         (DNGO(device="gpu", networks=4), "dngo(device='gpu', networks=4)"),
+        (DNGO.paper(), "dngo_paper"),
+        (FOBO.paper(quadratic=True), "fobo_paper(quadratic=True)"),
         (IGO(adapt=None), "igo(adapt=None)"),
     ],
 )

@@ -25,7 +25,7 @@ from sonde.kernels.precision import in_precision_of, keep_precision
 
 DENSE_SIZE = 3000  # up to this many entries Cholesky is faster than conjugate gradients
 KEPT_MEMORY = 2**30  # bytes of coefficients that an iterative solve may keep
-_JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # times the mean of the diagonal
+_JITTERS = (0.875, 0.75, 0.625, 0.5)  # powers of the precision: 2e-14 to 1e-8 of the mean diagonal in float64
 
 
 class Solution(NamedTuple):
@@ -72,15 +72,15 @@ def factorise(operator: DerivativeGram, variances: Array) -> Array:
     """Return the Cholesky factor of K + noise, with the smallest jitter that succeeds."""
     matrix = operator.as_matrix() + jnp.diag(variances)
     scale = float(jnp.mean(jnp.diagonal(matrix)))
-    eps = float(jnp.finfo(matrix.dtype).eps)
-    for jitter in _JITTERS:
-        factor = jnp.linalg.cholesky(matrix + max(jitter * eps / 2.2e-16, 0.0) * scale * jnp.eye(len(matrix)))
+    jitters = [0.0, *(float(jnp.finfo(matrix.dtype).eps) ** power for power in _JITTERS)]
+    for jitter in jitters:
+        factor = jnp.linalg.cholesky(matrix + jitter * scale * jnp.eye(len(matrix)))
         if bool(jnp.all(jnp.isfinite(factor))):
             return factor
     raise NotPositiveDefinite(
         f"the {len(matrix)} by {len(matrix)} matrix of {type(operator.kernel).__name__} is not positive definite, even "
-        f"with jitter {_JITTERS[-1]:g}; check for repeated points without noise, very long length scales, and that the "
-        "kernel is a covariance function; or add noise"
+        f"with jitter {jitters[-1]:.0e}; check for repeated points without noise, very long length scales, and that "
+        "the kernel is a covariance function; or add noise"
     )
 
 
@@ -94,15 +94,14 @@ def _dense(operator: DerivativeGram, b: Array, variances: Array, *_: Any) -> tup
 def _iterative(
     operator: DerivativeGram, b: Array, variances: Array, tolerance: float, max_steps: int | None
 ) -> tuple[Array, int, str]:
-    kept = operator if operator.kept is not None else with_coefficients(operator)
-    value, steps = _conjugate_gradients(kept, b, variances, tolerance, max_steps or 2000)
+    value, steps = _conjugate_gradients(with_coefficients(operator), b, variances, tolerance, max_steps or 2000)
     return value, int(steps), "conjugate gradients"
 
 
 def with_coefficients(operator: DerivativeGram) -> DerivativeGram:
     """Return the operator with its pairwise coefficients kept for many products, unless they need too much memory."""
     fits = len(operator.X) ** 2 * operator.X.dtype.itemsize * 8 <= KEPT_MEMORY
-    if not fits or operator.observed.hessian:
+    if operator.kept is not None or not fits or operator.observed.hessian:
         return operator
     return type(operator)(operator.kernel, operator.X, keep=True, memory=operator.memory)
 

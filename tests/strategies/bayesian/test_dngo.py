@@ -313,13 +313,15 @@ def test_explain_names_the_basis(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2 networks" in study_of(PLANE, results, sonde.DNGO("networks", **SMALL)).explain()
 
 
-def test_the_method_of_the_paper_works() -> None:
-    study = sonde.Study(PLANE, seed=0, strategy=sonde.DNGO.paper())
-    for _ in range(16):
-        trial = study.ask()
-        study.tell(trial, quadratic(trial))
-    assert study.best_value < 0.1
-    assert "1 network " in study.explain()
+def test_the_method_of_the_paper_works_also_in_a_study_that_is_opened_again(sqlite_url: str) -> None:
+    with sonde.Study(PLANE, seed=0, strategy=sonde.DNGO.paper(), storage=sqlite_url, name="s") as study:
+        for _ in range(16):
+            trial = study.ask()
+            study.tell(trial, quadratic(trial))
+        assert study.best_value < 0.1
+        assert "1 network " in study.explain()
+    with sonde.load(sqlite_url, "s") as again:
+        assert "1 network " in again.explain()
 
 
 def test_auto_takes_it_when_there_are_many_results(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def posteriors(
     chosen = np.concatenate([rows, count + np.flatnonzero(kept)])
     few = GradientPosterior.after(covariance, small, y[chosen], noise[chosen])
     return (
-        IterativePosterior.after(few, rows, layout, y, noise),
+        IterativePosterior.after(few, rows, layout, y, noise, partial(Mean.after, covariance)),
         GradientPosterior.after(covariance, layout, y, noise),
         few,
     )

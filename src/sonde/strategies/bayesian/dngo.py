@@ -94,12 +94,10 @@ class DNGO(Strategy):
         self._model, self._search = model, search
         self._loop = Loop(TrustRegionSchedule(model), search)
 
-    @classmethod
-    def paper(cls) -> DNGO:
+    @staticmethod
+    def paper() -> PaperDNGO:
         """Return the method of the paper: one network, SGD, a quadratic mean function, ten hyperparameter samples."""
-        strategy = cls("networks")
-        strategy._assemble(BasisModel("networks", PAPER, "noisy"), Search())
-        return strategy
+        return PaperDNGO()
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return the points of highest acquisition; a missing device is reported before the first trial."""
@@ -117,3 +115,12 @@ class DNGO(Strategy):
         if not self._loop.ready(space, history):
             return explain_initial_design(first_count(space))
         return f"models {self._model.describe(space, history)} and maximises {self._search.acquisition_name}"
+
+
+class PaperDNGO(DNGO):
+    """The method of Snoek et al. (2015): ``sonde.DNGO.paper()``, for comparison with the paper."""
+
+    name = "dngo_paper"
+
+    def __init__(self) -> None:
+        self._assemble(BasisModel("networks", PAPER, "noisy"), Search())

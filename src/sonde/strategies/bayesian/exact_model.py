@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -36,6 +37,9 @@ class ExactModel:
         # predictions are of the values themselves, also of those far from the best ones
         self._plain_fits = WarmStartedFits(PLAIN_FORMS)
 
+    def check(self, space: Space) -> None:
+        """Do nothing: the kernel fits any space."""
+
     def fit(self, space: Space, history: History, key: Key, *, exploring: bool = False) -> Surrogate:
         """Return the Gaussian process of the history; for exploration, hyperparameters are drawn in any case."""
         hyperparameters = EXPLORING[self._hyperparameters] if exploring else self._hyperparameters
@@ -46,13 +50,26 @@ class ExactModel:
         surrogate = fit_exact(space, history, self._fits)
         return surrogate, _exact(surrogate).covariance.theta[: len(space)]
 
+    def summary(self, space: Space, history: History) -> tuple[Surrogate, str]:
+        """Return the surrogate with the most probable hyperparameters, and what they say."""
+        surrogate, lengths = self.most_probable(space, history)
+        names = [space.names[k] for k in np.argsort(lengths, kind="stable")[:3]]
+        return surrogate, f"the values depend most on {', '.join(names)}"
+
     def predictions(self, space: Space, history: History) -> Predictions:
         """Return the predictions given all values."""
-        surrogate = fit_exact(space, history, self._plain_fits)
-        return Predictions(
-            space, surrogate, history.completed.numbers, lambda: _exact(surrogate).leave_one_out(surrogate.values),
-            lambda: fit_exact(space, history, self._plain_fits, hyperparameters="slice"),
-        )  # fmt: skip
+        return exact_predictions(
+            space, history, lambda which: fit_exact(space, history, self._plain_fits, hyperparameters=which)
+        )
+
+
+def exact_predictions(space: Space, history: History, fit: Callable[[str], Surrogate]) -> Predictions:
+    """Return the predictions of exact posteriors; ``fit`` makes a surrogate with hyperparameters of some kind."""
+    surrogate = fit("map")
+    return Predictions(
+        space, surrogate, history.completed.numbers, lambda: _exact(surrogate).leave_one_out(surrogate.values),
+        lambda: fit("slice"),
+    )  # fmt: skip
 
 
 def _exact(surrogate: Surrogate) -> ExactPosterior:

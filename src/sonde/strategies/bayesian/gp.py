@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sonde.acquisition.utilities import Utility
+from sonde.extras import require
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.strategies.bayesian.acquisitions import check_acquisition
@@ -23,6 +24,11 @@ from sonde.strategies.options import one_of
 from sonde.strategies.port import Strategy
 from sonde.strategies.threads import one_thread
 from sonde.trials import History
+
+if TYPE_CHECKING:
+    from sonde.strategies.bayesian.own_kernel import OwnKernelModel
+
+KERNELS = ("matern52", "rbf", "rational_quadratic")
 
 
 class GP(Strategy):
@@ -43,22 +49,29 @@ class GP(Strategy):
     hyperparameters
         Drawn from their posterior anew for each suggestion (``"draw"``), the most probable ones (``"map"``), or an
         average over ten draws (``"slice"``).
+    kernel
+        ``"matern52"`` (default) in closed form; or, with ``pip install 'sonde[jax]'``, ``"rbf"``,
+        ``"rational_quadratic"``, or any kernel of ``sonde.kernels``, yours included. It gets the continuous parameters
+        in the order of the space, scaled to [0, 1]; a mapping ``{"x": k1, ("y", "z"): k2}`` names others. Parameters
+        without a kernel have Matern-5/2, and all kernels are multiplied. Their parameters are fitted by marginal
+        likelihood, from the given values on.
     """
 
     name = "gp"
 
     def __init__(
         self, acquisition: str | Utility | Callable[..., Any] = "log_ei", *, batch: str = "greedy",
-        search: str = "bfgs", hyperparameters: str = "draw",
+        search: str = "bfgs", hyperparameters: str = "draw", kernel: Any = "matern52",
     ) -> None:  # fmt: skip
         self._search = Search(
             check_acquisition(acquisition), one_of(batch, "batch", tuple(THRIFT)), one_of(search, "search", SEARCHES)
         )
-        self._model = ExactModel(one_of(hyperparameters, "hyperparameters", tuple(EXPLORING)))
+        self._model = _model(kernel, one_of(hyperparameters, "hyperparameters", tuple(EXPLORING)))
         self._loop = Loop(TrustRegionSchedule(self._model), self._search)
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
-        """Return the points of highest acquisition value."""
+        """Return the points of highest acquisition value; a wrong kernel is reported before the first trial."""
+        self._model.check(space)
         return self._loop.suggest(space, history, count, key)
 
     @one_thread()
@@ -71,10 +84,18 @@ class GP(Strategy):
         """Say what it does."""
         if not self._loop.ready(space, history):
             return explain_initial_design(first_count(space))
-        surrogate, lengths = self._model.most_probable(space, history)
+        surrogate, remark = self._model.summary(space, history)
         scale = "as they are" if surrogate.scale.floor is None else "on a log scale"
-        names = [space.names[k] for k in np.argsort(lengths, kind="stable")[:3]]
         return (
             f"models {len(surrogate.values)} values, {scale}, by a Gaussian process and maximises "
-            f"{self._search.acquisition_name}; the values depend most on {', '.join(names)}"
+            f"{self._search.acquisition_name}; {remark}"
         )
+
+
+def _model(kernel: Any, hyperparameters: str) -> ExactModel | OwnKernelModel:
+    if isinstance(kernel, str) and one_of(kernel, "kernel", KERNELS) == "matern52":
+        return ExactModel(hyperparameters)
+    require("jax", "equinox", "lineax", extra="jax")
+    from sonde.strategies.bayesian.own_kernel import OwnKernelModel
+
+    return OwnKernelModel(kernel, hyperparameters)

@@ -34,12 +34,13 @@ def is_high_dimensional(space: Space) -> bool:
     return len(space) > HIGH_DIMENSION
 
 
-def searching_locally(domain: Domain, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+def searching_locally(domain: Domain, numbers: NDArray[np.int64], *, alternating: bool = False) -> NDArray[np.bool_]:
     """Return which trials (n,) belong to local searches.
 
-    These are the odd trials; in high dimension all trials or, if not all parameters are continuous, the even ones.
+    These are the odd trials; in high dimension all trials or, if not all parameters are continuous, the even ones,
+    unless they are ``alternating`` with a global model.
     """
-    if not is_high_dimensional(domain.space):
+    if alternating or not is_high_dimensional(domain.space):
         return np.asarray(numbers % 2 == 1)
     return np.asarray(domain.continuous.all() | (numbers % 2 == 0))
 
@@ -63,20 +64,20 @@ def active_searches(searches: list[LocalSearch], values: Array) -> list[LocalSea
     ]
 
 
-def local_searches(domain: Domain) -> tuple[list[ActiveSearch], NDArray[np.int64]]:
+def local_searches(domain: Domain, *, alternating: bool = False) -> tuple[list[ActiveSearch], NDArray[np.int64]]:
     """Return the local searches without a pending trial, the lowest first, and the trials at known minima."""
     history = domain.history
     numbers = np.sort(history.arrivals)
-    requested = searching_locally(domain, numbers)
+    requested = searching_locally(domain, numbers, alternating=alternating)
     values = history.feasible_values[numbers]
     units, gradients = history.units[numbers], history.unit_gradients(numbers)
     discrete = np.unique(units[:, ~domain.continuous], axis=0, return_inverse=True)[1].ravel()
-    every = bool(domain.continuous.all())  # until a minimum is known, every trial is a local search's
+    every = bool(domain.continuous.all()) and not alternating  # until a minimum is known, every trial is a local one
     trials = Evaluated(values, units[:, domain.continuous], gradients[:, domain.continuous], requested, discrete, every)
     searches = [each for each in replay(trials, FIRST) if np.isfinite(values[each.best])]
     active = active_searches(searches, values)
     minima = np.unique([each.best for each in searches if each.at_minimum]).astype(np.intp)
-    local = searching_locally(domain, history.pending.numbers) | (every and not len(minima))
+    local = searching_locally(domain, history.pending.numbers, alternating=alternating) | (every and not len(minima))
     pending = history.pending.units[local]
     waiting = []
     for each in sorted(active, key=lambda each: (each.converged, float(values[each.best]))):

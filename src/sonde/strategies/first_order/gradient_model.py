@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +17,9 @@ from sonde.surrogates.gradient.iterative import IterativePosterior
 from sonde.surrogates.outputs import Scale
 from sonde.trials import History
 
+if TYPE_CHECKING:
+    from sonde.surrogates.kernel.fitting import KernelFit
+
 Array = NDArray[np.float64]
 
 ROWS = 1000  # rows of the matrix that the global model factorises; beyond, the mean is solved iteratively
@@ -23,6 +28,8 @@ POINTS, PREDICTION_POINTS = 500, 1500  # observations of the iterative mean: to 
 
 class GradientModel:
     """Gaussian processes on values and gradients, with one kernel and some trends to choose from."""
+
+    in_any_dimension = False  # with many parameters there are too many hyperparameters and observations to fit
 
     def __init__(self, kernel: str, trends: tuple[str | None, ...]) -> None:
         self._kernel, self.trends = kernel, trends
@@ -43,16 +50,24 @@ class GradientModel:
             incumbents=incumbents, feasibility=fit_feasibility(features, history),
         )  # fmt: skip
 
-    def fitted(self, space: Space, history: History) -> GradientFit:
-        """Return the hyperparameters of the global model."""
+    def check(self, space: Space) -> None:
+        """Do nothing: the kernel fits any space."""
+
+    def fitted(self, space: Space, history: History, *, plain: bool = False) -> GradientFit | KernelFit:
+        """Return the hyperparameters of the global model; ``plain`` ones are of the values without a logarithm."""
         observations = self.observations(space, history)
-        return self.fits_for(observations).fit(features_of(space).groups, observations)
+        return self.fits_for(observations, plain=plain).fit(features_of(space).groups, observations)
+
+    def describe(self, space: Space, history: History) -> str:
+        """Say which trend the global model has."""
+        observations = self.observations(space, history)
+        trend = self.fits_for(observations).fit(features_of(space).groups, observations).form.trend
+        return f"with a {trend} trend" if trend else "without a trend"
 
     def predictions(self, space: Space, history: History) -> Predictions:
         """Return the predictions given the values and gradients so far."""
         features, observations = features_of(space), self.observations(space, history)
-        fitted = self.fits_for(observations, plain=True).fit(features.groups, observations)
-        best = int(np.argmin(observations.values))
+        fitted, best = self.fitted(space, history, plain=True), int(np.argmin(observations.values))
         centre = observations.x[best]
         rows, observations, scale, posterior = _posterior(observations, centre, fitted, PREDICTION_POINTS)
         y = scale(observations.values)
@@ -86,7 +101,7 @@ class GradientModel:
 
 
 def _posterior(
-    observations: Observations, centre: Array, fitted: GradientFit, most: int
+    observations: Observations, centre: Array, fitted: GradientFit | KernelFit, most: int
 ) -> tuple[NDArray[np.intp], Observations, Scale, GradientPosterior | IterativePosterior]:
     """Return the factorised observations with their indices, the output scale and the posterior.
 

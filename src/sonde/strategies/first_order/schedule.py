@@ -48,18 +48,24 @@ class FirstOrderSchedule:
 
     def targets(self, domain: Domain, count: int, key: Key) -> list[Target | Array]:
         """Return a target or a point for each of the next trials."""
-        local = is_high_dimensional(domain.space) or (domain.continuous.all() and not len(local_searches(domain)[1]))
-        return self._local_points(domain, count, key) if local else self._alternating(domain, count, key)
+        alternating, at_once = self._model.in_any_dimension, len(domain.history.pending) + count
+        high = is_high_dimensional(domain.space) and not alternating
+        local_first = bool(domain.continuous.all()) and not alternating and at_once <= LARGE
+        if high or (local_first and not len(local_searches(domain)[1])):
+            return self._local_points(domain, count, key)
+        return self._alternating(domain, count, key)
 
     def _alternating(self, domain: Domain, count: int, key: Key) -> list[Target | Array]:
         """Return a target for each point: of the global model for even numbers, of a local search for odd ones."""
-        history = domain.history
+        history, alternating = domain.history, self._model.in_any_dimension
         values, at_once = history.feasible_values[history.completed.numbers], len(history.pending) + count
         progress = progress_of(values, FIRST, PATIENCE, at_once)
         surrogate = self._model.fit(domain.space, history)
         best = surrogate.incumbents[0]
         local = bool(domain.continuous.any())  # a lattice has no local searches
-        active, minima = local_searches(domain) if local else ([], history.completed.numbers[:0])
+        active, minima = (
+            local_searches(domain, alternating=alternating) if local else ([], history.completed.numbers[:0])
+        )
         distances = np.abs(history.units[minima] - best)[:, domain.continuous].max(axis=1, initial=0.0)
         if np.any(distances < SAME_MINIMUM):  # the last digits of a minimum are the local search's business
             surrogate = _with_margin(surrogate)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from sonde.surrogates.exact.covariance import Covariance, Cross
 from sonde.surrogates.linear_algebra import factorise
 from sonde.surrogates.port import Joint, Marginals, Pool
 
@@ -25,17 +24,52 @@ Array = NDArray[np.float64]
 TINY = 1e-12  # a posterior variance is at least this share of the prior variance: rounding can make it negative
 
 
+class CrossCovariance(Protocol):
+    """Covariances of values at some points x with observations, (..., m, n)."""
+
+    @property
+    def values(self) -> Array:
+        """The covariances."""
+        ...
+
+    def vjp(self, weights: Array) -> Array:
+        """Return sum_j weights_ij d values_ij / dx_i, (..., m, p)."""
+        ...
+
+
+class CovarianceFunction(Protocol):
+    """A covariance function with fixed hyperparameters: the closed form, or any kernel of ``sonde.kernels``."""
+
+    @property
+    def theta(self) -> Array:
+        """The hyperparameters."""
+        ...
+
+    @property
+    def noise(self) -> float:
+        """The noise variance."""
+        ...
+
+    def diagonal(self, x: Array) -> tuple[Array, Array | None]:
+        """Return k(x, x), (...), and its gradient in x, (..., p), None where it is constant."""
+        ...
+
+    def cross(self, x: Array, y: Array) -> CrossCovariance:
+        """Return k(x_i, y_j) of all pairs of x (..., m, p) and y (..., n, p)."""
+        ...
+
+
 @dataclass(frozen=True)
 class ExactPosterior:
     """The posterior after n observations, for fixed hyperparameters."""
 
-    covariance: Covariance
+    covariance: CovarianceFunction
     x: Array  # (n, p)
     inverse: Array  # L^-1, (n, n)
     white: Array  # L^-1 y, (n, s)
 
     @classmethod
-    def of(cls, covariance: Covariance, x: Array, y: Array, noise: Array | float = 0.0) -> ExactPosterior:
+    def of(cls, covariance: CovarianceFunction, x: Array, y: Array, noise: Array | float = 0.0) -> ExactPosterior:
         """Return the posterior after values y (n,) or (n, s) at x; ``noise`` adds to the inferred noise variance."""
         matrix = covariance.cross(x, x).values
         matrix[np.diag_indices(len(x))] += covariance.noise + noise
@@ -52,7 +86,7 @@ class ExactPosterior:
         """K^-1 y, (n, s)."""
         return self.inverse.T @ self.white
 
-    def cross_covariances(self, x: Array) -> Cross:
+    def cross_covariances(self, x: Array) -> CrossCovariance:
         """Return the prior covariances of the function at x (m, p) with the observations, (m, n)."""
         return self.covariance.cross(x, self.x)
 

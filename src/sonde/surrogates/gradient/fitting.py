@@ -17,6 +17,7 @@ scales. From long length scales alone a fit ends where rough functions are expla
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from itertools import product
 from typing import NamedTuple
@@ -28,7 +29,7 @@ from scipy.optimize import minimize
 from sonde.surrogates.exact.fitting import first_guess
 from sonde.surrogates.gradient.covariance import GradientCovariance
 from sonde.surrogates.gradient.gp import GradientPosterior
-from sonde.surrogates.gradient.iterative import IterativePosterior
+from sonde.surrogates.gradient.iterative import IterativePosterior, Mean
 from sonde.surrogates.gradient.marginal_likelihood import Evidence, noise_of
 from sonde.surrogates.gradient.observations import ObservationLayout
 from sonde.surrogates.gradient.profiles import PROFILES
@@ -182,7 +183,9 @@ class GradientFit:
         scale = Scale.of(observations.values, self.kappa, least=self.least)
         small, data = scale_observations(few, scale), scale_observations(observations, scale)
         posterior = GradientPosterior.after(self.covariance, small.layout, small.y, self._noise(small))
-        return scale, IterativePosterior.after(posterior, rows, data.layout, data.y, self._noise(data))
+        return scale, IterativePosterior.after(
+            posterior, rows, data.layout, data.y, self._noise(data), partial(Mean.after, self.covariance)
+        )
 
     def _noise(self, data: ScaledObservations) -> Array:
         return noise_of(self.covariance, data.layout, data.known_noise, data.mean_squares)

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from sonde.surrogates.exact.gp import ExactPosterior
-from sonde.surrogates.gradient.covariance import GradientCovariance, GradientCross, ValueCross
+from sonde.surrogates.exact.gp import CovarianceFunction, CrossCovariance, ExactPosterior
 from sonde.surrogates.gradient.observations import ObservationLayout
 from sonde.surrogates.linear_algebra import factorise
 
 Array = NDArray[np.float64]
 
 
+class DerivativeCovarianceFunction(CovarianceFunction, Protocol):
+    """A covariance function, and the covariances of its derivatives."""
+
+    def toward(self, x: Array, layout: ObservationLayout) -> CrossCovariance:
+        """Return the covariances of values at x (m, p) with the observations of a layout, (m, N)."""
+        ...
+
+    def between(self, a: ObservationLayout, b: ObservationLayout) -> Array:
+        """Return the covariances of the observations of two layouts, (N_a, N_b)."""
+        ...
+
+
 @dataclass(frozen=True)
 class GradientPosterior(ExactPosterior):
     """The posterior given the observations of ``layout``, and values at further points x, such as fantasies."""
 
-    covariance: GradientCovariance
+    covariance: DerivativeCovarianceFunction
     layout: ObservationLayout
 
     @classmethod
     def after(
-        cls, covariance: GradientCovariance, layout: ObservationLayout, y: Array, noise: Array
+        cls, covariance: DerivativeCovarianceFunction, layout: ObservationLayout, y: Array, noise: Array
     ) -> GradientPosterior:
         """Return the posterior given observations y (N,) with noise variances (N,), the inferred ones included."""
         matrix = covariance.between(layout, layout)
@@ -38,7 +50,7 @@ class GradientPosterior(ExactPosterior):
         """The vector of observations, (N,): L L^-1 y."""
         return np.asarray(np.linalg.solve(self.inverse, self.white[:, 0]))
 
-    def cross_covariances(self, x: Array) -> _Both:  # type: ignore[override]
+    def cross_covariances(self, x: Array) -> _Both:
         """Return the covariances of values at x (m, p) with the observations, (m, N)."""
         return _Both(self.covariance.toward(x, self.layout), self.covariance.cross(x, self.x))
 
@@ -59,8 +71,8 @@ class GradientPosterior(ExactPosterior):
 class _Both:
     """Covariances with the observations and, after them, with values at further points."""
 
-    observed: GradientCross
-    points: ValueCross
+    observed: CrossCovariance
+    points: CrossCovariance
 
     @property
     def values(self) -> Array:

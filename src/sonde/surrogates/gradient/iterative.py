@@ -30,6 +30,9 @@ from sonde.surrogates.port import Joint, Marginals, Pool
 
 Array = NDArray[np.float64]
 
+PosteriorMean = Callable[[Array], tuple[Array, Array]]  # the mean (m,) at x (m, p), and its gradient (m, p)
+Solver = Callable[[Array, Array], tuple[Array, Array]]  # from weights on values (n,) and gradients (n, p) to such
+
 STEPS = 100  # of conjugate gradients at most
 TOLERANCE = 1e-3  # norm of the residual, as a share of that of the observations
 
@@ -53,51 +56,62 @@ class Mean:
         start: tuple[Array, Array],
     ) -> Mean:
         """Return the mean given observations y (N,) with noise variances (N,), from initial weights ``start``."""
-        n, (points, columns) = len(layout.x), layout.gradients
-        products = Products(covariance, layout.x, layout.x)
-
-        def split(weights: Array) -> tuple[Array, Array]:
-            b = np.zeros(layout.x.shape)
-            b[points, columns] = weights[n:]
-            return weights[:n], b
-
-        def join(a: Array, b: Array) -> Array:
-            return np.concatenate([a, b[points, columns]])
-
-        def multiply(weights: Array) -> Array:
-            return join(*products(*split(weights.ravel()))) + noise * weights.ravel()
-
-        precondition = _preconditioner(covariance, layout, noise)
-        size = (len(y), len(y))
-        weights, _ = cg(
-            LinearOperator(size, multiply, dtype=np.float64), y, join(*start), rtol=TOLERANCE, maxiter=STEPS,
-            M=LinearOperator(size, lambda residual: join(*precondition(*split(residual.ravel()))), dtype=np.float64),
-        )  # fmt: skip
-        return cls(covariance, layout.x, *split(weights))
+        x = layout.x
+        values, within = covariance.cross(x, x).values, -2 * covariance.isotropic(x, x, 1)[1]
+        precondition = preconditioner(values, within, covariance.roots**2, layout, noise)
+        return cls(covariance, x, *solve(Products(covariance, x, x), precondition, layout, y, noise, start))
 
     def __call__(self, x: Array) -> tuple[Array, Array]:
         """Return the mean (m,) at x (m, p), and its gradient (m, p)."""
         return Products(self.covariance, x, self.x)(self.a, self.b)
 
 
-def _preconditioner(
-    covariance: GradientCovariance, layout: ObservationLayout, noise: Array
-) -> Callable[[Array, Array], tuple[Array, Array]]:
-    """Return an approximate solver for values (n,) and gradients (n, p)."""
+def solve(
+    multiply: Solver, precondition: Solver, layout: ObservationLayout, y: Array, noise: Array,
+    start: tuple[Array, Array],
+) -> tuple[Array, Array]:  # fmt: skip
+    """Return the weights on values (n,) and gradients (n, p) of (K + noise) w = y, by conjugate gradients.
+
+    ``multiply`` and ``precondition`` multiply such weights by K and by an approximation of (K + noise)^-1.
+    """
+    n, (points, columns) = len(layout.x), layout.gradients
+
+    def split(weights: Array) -> tuple[Array, Array]:
+        b = np.zeros(layout.x.shape)
+        b[points, columns] = weights[n:]
+        return weights[:n], b
+
+    def join(a: Array, b: Array) -> Array:
+        return np.concatenate([a, b[points, columns]])
+
+    size = (len(y), len(y))
+    weights, _ = cg(
+        LinearOperator(size, lambda w: join(*multiply(*split(w.ravel()))) + noise * w.ravel(), dtype=np.float64),
+        y, join(*start), rtol=TOLERANCE, maxiter=STEPS,
+        M=LinearOperator(size, lambda w: join(*precondition(*split(w.ravel()))), dtype=np.float64),
+    )  # fmt: skip
+    return split(weights)
+
+
+def preconditioner(values: Array, within: Array, scales: Array, layout: ObservationLayout, noise: Array) -> Solver:
+    """Return an approximate solver for values (n,) and gradients (n, p).
+
+    ``values`` (n, n) are the covariances of values, and ``within`` (n, n) times ``scales`` (p,) are about those of the
+    gradients within each column.
+    """
     n, (_, columns) = len(layout.x), layout.gradients
-    matrix = covariance.cross(layout.x, layout.x).values
-    matrix[np.diag_indices(n)] += noise[:n]
-    factor = factorise(matrix)
-    across, vectors = np.linalg.eigh(-2 * covariance.isotropic(layout.x, layout.x, 1)[1])
+    values[np.diag_indices(n)] += noise[:n]
+    factor = factorise(values)
+    across, vectors = np.linalg.eigh(within)
     width = layout.x.shape[1]
     shares = np.bincount(columns, noise[n:], width) / np.maximum(np.bincount(columns, minlength=width), 1)
-    scales = np.maximum(across, 0.0)[:, None] * covariance.roots**2 + shares
-    scales = np.maximum(scales, 1e-12 * scales.max())
+    variances = np.maximum(across, 0.0)[:, None] * scales + shares
+    variances = np.maximum(variances, 1e-12 * variances.max())
 
-    def solve(a: Array, b: Array) -> tuple[Array, Array]:
-        return cho_solve((factor, True), a), vectors @ ((vectors.T @ b) / scales)
+    def apply(a: Array, b: Array) -> tuple[Array, Array]:
+        return cho_solve((factor, True), a), vectors @ ((vectors.T @ b) / variances)
 
-    return solve
+    return apply
 
 
 @dataclass(frozen=True)
@@ -105,19 +119,23 @@ class IterativePosterior:
     """The posterior whose mean is ``mean``, and whose variance is that given a subset of the observations."""
 
     factorised: GradientPosterior  # given the subset
-    mean: Mean
+    mean: PosteriorMean
     residual: GradientPosterior  # of the function minus ``mean``: zero mean, the variance given the subset
 
     @classmethod
     def after(
-        cls, subset: GradientPosterior, rows: NDArray[np.intp], layout: ObservationLayout, y: Array, noise: Array
-    ) -> IterativePosterior:
-        """Return the posterior given observations y (N,) with noise variances (N,); ``subset`` is that of some rows."""
+        cls, subset: GradientPosterior, rows: NDArray[np.intp], layout: ObservationLayout, y: Array, noise: Array,
+        mean_after: Callable[[ObservationLayout, Array, Array, tuple[Array, Array]], PosteriorMean],
+    ) -> IterativePosterior:  # fmt: skip
+        """Return the posterior given observations y (N,) with noise variances (N,).
+
+        ``subset`` is that given some rows; its weights are where ``mean_after``, of the covariance, starts.
+        """
         count, weights = len(subset.layout.x), subset.weights[:, 0]
         a, b = np.zeros(len(layout.x)), np.zeros(layout.x.shape)
         a[rows] = weights[:count]
         b[rows[subset.layout.gradients[0]], subset.layout.gradients[1]] = weights[count:]
-        mean = Mean.after(subset.covariance, layout, y, noise, (a, b))
+        mean = mean_after(layout, y, noise, (a, b))
         return cls(subset, mean, replace(subset, white=np.zeros_like(subset.white)))
 
     @property
