@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sonde.strategies.bayesian.domain import SAME, Domain
+from sonde.strategies.bayesian.point_search import back_inside
 from sonde.strategies.bayesian.surrogate import features_of
 from sonde.strategies.first_order.active_searches import ActiveSearch
 from sonde.strategies.first_order.gradient_model import GradientModel
@@ -25,8 +26,11 @@ STEPS = 100  # of L-BFGS
 BEGIN = 0.01  # its start, in units of the trust region: at the centre itself the deviation has a kink
 
 
-def local_step(model: GradientModel, domain: Domain, search: ActiveSearch, success: Feasibility | None) -> Array:
-    """Return the next point (d,) of a local search; parameters that are not continuous keep their values."""
+def local_step(model: GradientModel, domain: Domain, search: ActiveSearch, success: Feasibility | None) -> Array | None:
+    """Return the next point (d,) of a local search; None where it cannot leave the points that were tried.
+
+    Parameters that are not continuous keep their values.
+    """
     features, radius = features_of(domain.space), search.side / 2
     # the columns of continuous parameters, whose features are their units less a constant
     columns = np.flatnonzero(features.ordered & domain.continuous[features.groups])
@@ -50,7 +54,8 @@ def local_step(model: GradientModel, domain: Domain, search: ActiveSearch, succe
                      options={"maxiter": STEPS, "ftol": 1e-15, "gtol": 1e-12, "maxcor": 30})  # fmt: skip
     point = search.centre.copy()
     point[moving] = np.clip(point[moving] + radius * found.x, 0.0, 1.0)
-    return np.asarray(domain.project(point[None])[0][0])
+    reached = back_inside(domain, search.centre[None], domain.project(point[None])[0])[0]
+    return reached if domain.novel(reached) else None
 
 
 def _downhill(region: RegionModel, p: int) -> Array:

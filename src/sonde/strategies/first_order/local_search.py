@@ -29,7 +29,7 @@ CAUTION = 1.0  # standard deviations that a step adds to the posterior mean, at 
 LEAST_CAUTION, MOST_CAUTION = 2.0**-7, 8.0
 POOR, GOOD = 0.25, 0.75  # decreases of a step, as multiples of those of a quadratic: below and above, caution changes
 EDGE = 0.9  # a good step of at least this share of the radius lets the region grow
-STALLED, LEADING = 6, 12  # trials in a row without success that finish a search, and the search of the incumbent
+STALLED = 6  # trials in a row without success that finish a search
 GAIN = 1e-3  # share of the spread of all values: a smaller gain is no success
 COARSE, FINE = (
     1e-5,
@@ -169,7 +169,7 @@ def _update_status(trials: Evaluated, search: LocalSearch, minima: list[int], i:
     search.duplicate |= nearest < SAME_MINIMUM
     search.converged = predicted <= COARSE * spread
     done = search.converged and not (leading and predicted > FINE * spread)
-    lost = search.stalled >= (LEADING if leading else STALLED) or (search.side < NARROWEST and not search.converged)
+    lost = search.stalled >= STALLED or (search.side < NARROWEST and not search.converged)
     search.finished = search.duplicate or lost or done
     search.side = min(search.side, nearest)  # a region reaches half its side, so halfway
     if search.converged and not search.finished:

@@ -25,6 +25,7 @@ from sonde.strategies.first_order.gradient_model import GradientModel
 from sonde.strategies.first_order.local_model import local_step
 from sonde.strategies.first_order.local_search import SAME_MINIMUM
 from sonde.strategies.first_order.search_starts import SearchStarts, incumbent
+from sonde.surrogates.exact.feasibility import Feasibility
 
 Array = NDArray[np.float64]
 
@@ -77,10 +78,10 @@ class FirstOrderSchedule:
         for trial in (key.at(offset) for offset in range(count)):
             if trial.number % 2 == 0 or not local:
                 targets.append(exploration if progress.stalled and trial.number % 4 == 2 else trust_region)
-            elif continues_search(active, trial.number // 2):
-                targets.append(local_step(self._model, domain, active.pop(0), surrogate.feasibility))
             else:
-                targets.append(self._starts.sample(domain, minima, trial))
+                targets.append(
+                    self._local_point(domain, active, minima, trial.number // 2, surrogate.feasibility, trial)
+                )
         return targets
 
     def _local_points(self, domain: Domain, count: int, key: Key) -> list[Target | Array]:
@@ -98,11 +99,20 @@ class FirstOrderSchedule:
             changed = changed_point(domain, incumbent(domain.history), rng) if changes else None
             if changed is not None:
                 points.append(changed)
-            elif continues_search(active, trial.number if every else trial.number // 2):
-                points.append(local_step(self._model, domain, active.pop(0), success))
             else:
-                points.append(self._starts.sample(domain, minima, trial))
+                index = trial.number if every else trial.number // 2
+                points.append(self._local_point(domain, active, minima, index, success, trial))
         return points
+
+    def _local_point(
+        self, domain: Domain, active: list[ActiveSearch], minima: NDArray[np.int64], index: int,
+        success: Feasibility | None, trial: Key,
+    ) -> Array:  # fmt: skip
+        """Return the next step of a local search, or a new start."""
+        step = None
+        if continues_search(active, index):
+            step = local_step(self._model, domain, active.pop(0), success)
+        return self._starts.sample(domain, minima, trial) if step is None else step
 
 
 def continues_search(active: list[ActiveSearch], index: int) -> bool:

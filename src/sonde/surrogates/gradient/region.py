@@ -35,6 +35,7 @@ Index = NDArray[np.intp]
 
 ROWS, FITTED_ROWS = 800, 300  # of the matrix of the posterior, and of the marginal likelihood
 FEWEST = 20  # observations to take where there are more than twice as many as parameters
+TINY, LARGE = 1e-300, 1e75  # the least unit of the values, and the largest number in it
 ITERATIONS = 15  # of L-BFGS on the marginal likelihood
 # standard deviations of the priors of log l, log s, log b and log e^2, around l = sqrt(p) / 2, s = b, e^2 = 1e-5
 # log s / b and log e^2 at the start, and bounds of log e^2: the density has a mode for what is nearly quadratic and one
@@ -74,15 +75,16 @@ def nearest(distances: Array, width: int) -> Index:
     return np.sort(np.argsort(distances, kind="stable")[:count])
 
 
+@np.errstate(over="ignore")
 def fit_region(observations: Observations, centre: int, radius: float, profile: str) -> RegionModel:
     """Return the model of the region around one of the observations."""
     unit = _unit(observations, centre, radius)
     scaled = Observations(
         (observations.x - observations.x[centre]) / radius,
-        (observations.values - observations.values[centre]) / unit,
-        observations.deviations / unit,
-        observations.gradients * (radius / unit),
-        None if observations.hessians is None else observations.hessians * (radius**2 / unit),
+        _limited((observations.values / 4 - observations.values[centre] / 4) / unit),
+        observations.deviations / 4 / unit,
+        _limited(observations.gradients / 4 * radius / unit),
+        None if observations.hessians is None else _limited(observations.hessians / 4 * radius**2 / unit),
     )
     subspace, dimension = None, 0
     if 2 * len(scaled.values) < scaled.x.shape[1] and scaled.hessians is None:
@@ -95,10 +97,22 @@ def fit_region(observations: Observations, centre: int, radius: float, profile: 
 
 
 def _unit(observations: Observations, centre: int, radius: float) -> float:
-    """Return the unit of the values: the change over the region that the gradient at its centre predicts."""
-    steepest = float(np.nanmax(np.abs(observations.gradients[centre]), initial=0.0)) * radius
+    """Return the unit of quarters of the values: the change over the region that the gradient at its centre predicts.
+
+    Quarters, because the difference of huge numbers is infinite.
+    """
+    steepest = float(np.nanmax(np.abs(observations.gradients[centre]), initial=0.0)) / 4 * radius
     values = observations.values / 4
-    return steepest or 4 * float(np.max(np.abs(values - values[centre]))) or 1.0
+    return max(steepest or float(np.max(np.abs(values - values[centre]))), TINY)
+
+
+def _limited(numbers: Array) -> Array:
+    """Return numbers whose squares are finite; larger ones, which say nothing about the region, are unknown or clipped.
+
+    Values (n,) are clipped; derivatives (n, ...) become NaN.
+    """
+    large = np.abs(numbers) > LARGE
+    return np.where(large, np.sign(numbers) * LARGE if numbers.ndim == 1 else np.nan, numbers)
 
 
 @dataclass(frozen=True)
