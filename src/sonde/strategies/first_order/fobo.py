@@ -1,10 +1,11 @@
 """The strategy ``"fobo"``: a Gaussian process on values and gradients (Ament & Gomes 2022).
 
-Trials alternate. Trials with even numbers maximise the acquisition function under a global model of all observations,
-in a trust region around the incumbent. Trials with odd numbers are steps of local searches (see ``local_search``): each
-goes to the minimizer of the posterior mean of a local model. Local searches start from samples of the minimizer of a
-global quadratic trend (see ``surrogates.gradient.global_trend``). The global model finds the promising basin among
-many; the local searches exploit the gradients in it, at the price of a quasi-Newton method.
+Trials are steps of local searches (see ``local_search``) until a local minimum is known: each goes to the minimizer of
+a local model (see ``local_model``). After that they alternate. Trials with even numbers maximise the acquisition
+function under a global model of all observations, in a trust region around the incumbent; those with odd numbers are
+steps of local searches, which start from samples of the minimizer of a global quadratic trend (see
+``surrogates.gradient.global_trend``). The global model finds the promising basin among many; the local searches exploit
+the gradients in it, at the price of a quasi-Newton method.
 """
 
 from __future__ import annotations

@@ -3,15 +3,17 @@
 Gradients make a local search so cheap that many fit into a budget. A trial is therefore compared with the best trial of
 its own local search, not with the incumbent: a start that is worse than a known local minimum may lead below it.
 
-Every local search has a trust region, a box that grows after successes and shrinks after failures. The box reaches at
-most halfway to the nearest known local minimum, because a local model would otherwise return to the trials there. A
+Every local search has a trust region, a box, and a *caution*, the number of standard deviations that a step adds to the
+posterior mean (see ``local_model``). Both follow from how much a step has gained, in units of the decrease that the
+gradient predicts for a quadratic: it needs no model, so the state is a fold over the trials. The box reaches at most
+halfway to the nearest known local minimum, because a local model would otherwise return to the trials there. A
 search is *converged* where the gradient predicts no more gain over another step like the last one. A converged search
 that holds the incumbent continues with its last digits; any other one is finished. A search is also finished after many
 trials without success, and when it arrives at a known local minimum or descends towards one.
 
 A trial belongs to the local search whose region contains it. A trial in no region is a new start if a local search
-requested it or if it is the best so far. Several local searches can therefore run in parallel, and the state is a fold
-over the trials in the order of their numbers, the same in any process.
+requested it or if it is the best so far. Several local searches can therefore run in parallel. The fold goes in the
+order of the trials' numbers, so it is the same in any process.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ Index = NDArray[np.intp]
 ROWS, FITTED_ROWS = 800, 300  # of the matrix of the posterior, and of the marginal likelihood
 FEWEST = 20  # observations to take where there are more than twice as many as parameters
 TINY, LARGE = 1e-300, 1e75  # the least unit of the values, and the largest number in it
-ITERATIONS = 15  # of L-BFGS on the marginal likelihood
+EVALUATIONS = 20  # of the marginal likelihood by L-BFGS, from each start
 # standard deviations of the priors of log l, log s, log b and log e^2, around l = sqrt(p) / 2, s = b, e^2 = 1e-5
 # log s / b and log e^2 at the start, and bounds of log e^2: the density has a mode for what is nearly quadratic and one
 # for what is not
@@ -177,7 +177,7 @@ def _fitted(scaled: Observations, centre: int, profile: str, complement_dim: int
         start[1:3] += np.log(_size(covariance_at(start), data)) - location[1:3]
         start[1] += ratio
         found.append(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=(*BOUNDS, bounds),
-                              options={"maxiter": ITERATIONS, "ftol": 1e-6, "gtol": 1e-3}))  # fmt: skip
+                              options={"maxfun": EVALUATIONS, "ftol": 1e-6, "gtol": 1e-3}))  # fmt: skip
     return covariance_at(np.asarray(min(found, key=lambda each: float(each.fun)).x))
 
 
