@@ -106,7 +106,7 @@ def test_the_same_seed_gives_the_same_suggestions_in_any_object(strategy: Strate
     again = resolve_strategy(strategy.name).suggest(SPACE, history_of(SPACE, []), 20, Key(7, 0))
     other = strategy.suggest(SPACE, history, 20, Key(8, 0))
     np.testing.assert_array_equal(first, again)
-    assert not np.any(first[:, 0] == other[:, 0])
+    assert not np.any(first[1:, 0] == other[1:, 0])  # the first may be the centre
 
 
 @pytest.mark.parametrize(
