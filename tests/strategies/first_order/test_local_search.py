@@ -139,7 +139,7 @@ def test_a_search_finishes_after_many_trials_without_success(lower: float) -> No
     first, second = found[patience]
     assert (second.best, second.stepped, second.stalled) == (1, True, patience)
     assert second.side > NARROWEST
-    assert not (first.stepped or first.finished)
+    assert (first.stepped, first.finished) == (False, False)
 
 
 def test_a_search_finishes_where_its_trust_region_is_too_narrow() -> None:

@@ -183,6 +183,19 @@ def test_the_fit_on_the_subspace_is_about_that_on_the_whole_space(function: Func
         assert few(u)[0] == pytest.approx(full(u)[0], rel=0.05, abs=0.01)
 
 
+def test_it_predicts_a_quadratic_in_a_thousand_dimensions() -> None:
+    """Values away from the observations, along their gradients."""
+    x = 0.2 * (np.random.default_rng(7).random((6, 1000)) - 0.5)
+    observations = Observations(x, np.sum((x - 0.05) ** 2, axis=1), np.full(6, np.nan), 2 * (x - 0.05))
+    centre = centre_of(observations)
+    unit = np.abs(observations.gradients[centre]).max() * RADIUS
+    region = fitted(observations)
+    for each in range(6):
+        there = x[each] - 0.4 * observations.gradients[each]
+        mean = observations.values[centre] + unit * region((there - x[centre]) / RADIUS)[0]
+        assert mean == pytest.approx(np.sum((there - 0.05) ** 2), abs=0.2 * observations.values[centre])
+
+
 @pytest.mark.parametrize(("n", "p"), [(6, 3), (4, 30)])
 def test_rotations_cost_nothing(n: int, p: int) -> None:
     observations = observed(wave, n, p)
