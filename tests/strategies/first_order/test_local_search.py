@@ -11,10 +11,13 @@ from tests.space.spaces import examples
 
 from sonde.strategies.first_order.local_search import (
     BASIN,
+    CAUTION,
     COARSE,
     FINE,
-    LEADING,
+    LEAST_CAUTION,
+    MOST_CAUTION,
     NARROWEST,
+    RESIZE,
     SAME_MINIMUM,
     STALLED,
     START,
@@ -43,6 +46,12 @@ def state(search: LocalSearch) -> tuple[int, float, bool]:
     return search.best, search.side, search.finished
 
 
+def selected(trials: Evaluated, rows: slice) -> Evaluated:
+    """Some of the trials."""
+    arrays = (trials.values, trials.units, trials.gradients, trials.requested, trials.discrete)
+    return Evaluated(*(each[rows] for each in arrays), trials.local_first)
+
+
 # one local search
 
 
@@ -57,50 +66,88 @@ def test_the_first_search_starts_from_the_best_of_the_initial_design(count: int)
     assert [state(each) for each in replay(trials, 4)] == [(int(np.argmin(values)), START, False)]
 
 
-def test_two_successes_double_the_trust_region_up_to_the_widest() -> None:
-    steps = [(0.5, 100.0), (0.55, 90.0), (0.6, 80.0), (0.65, 70.0), (0.7, 60.0), (0.75, 50.0), (0.8, 40.0)]
-    sides = [replay(line(*steps[: k + 1]), 1)[0].side for k in range(len(steps))]
-    assert sides == [START, START, 2 * START, 2 * START, 4 * START, 4 * START, WIDEST]
-    assert replay(line(*steps), 1)[0].best == 6
+@pytest.mark.parametrize(
+    ("decrease", "caution", "inside", "edge"),
+    [
+        (-1.0, 4 * CAUTION, START / RESIZE, START / RESIZE),
+        (0.2, 4 * CAUTION, START / RESIZE, START / RESIZE),
+        (0.3, CAUTION, START, START),
+        (0.7, CAUTION, START, START),
+        (0.8, CAUTION / 2, START, RESIZE * START),
+        (2.0, CAUTION / 2, START, RESIZE * START),  # as much as the gradient predicts
+    ],
+)
+def test_the_decrease_of_a_step_sets_caution_and_trust_region(
+    decrease: float, caution: float, inside: float, edge: float
+) -> None:
+    """A decrease of 1 is that of a step to the minimum of a quadratic with this gradient."""
+    for step, side in ((0.89 * START / 2, inside), (0.91 * START / 2, edge)):
+        (only,) = replay(line((0.5, 10.0), (0.5 + step, 10.0 - decrease * 0.5 * STEEP * step)), 1)
+        assert (only.caution, only.side) == (caution, side)
+        assert only.best == (1 if decrease > 0 else 0)
+        assert only.last_step == pytest.approx(step)
 
 
-def test_two_failures_in_a_row_halve_the_trust_region() -> None:
+@pytest.mark.parametrize("gradient", [np.nan, STEEP], ids=["no gradient", "uphill"])
+def test_where_the_gradient_predicts_no_decrease_any_gain_is_good(gradient: float) -> None:
+    good, poor = (replay(line((0.5, 10.0, gradient), (0.7, 10.0 - gain, -STEEP)), 1)[0] for gain in (1e-3, 0.0))
+    assert (good.best, good.caution, good.side) == (1, CAUTION / 2, RESIZE * START)
+    assert (poor.best, poor.caution, poor.side) == (0, 4 * CAUTION, START / RESIZE)
+
+
+def test_good_steps_widen_the_trust_region_up_to_the_widest() -> None:
+    steps = [(0.0, 100.0), (0.2, 80.0), (0.7, 40.0), (0.71, 39.0)]  # the last one is short
+    found = [replay(line(*steps[: k + 1]), 1)[0] for k in range(len(steps))]
+    assert [each.side for each in found] == [START, RESIZE * START, WIDEST, WIDEST]
+    assert [each.best for each in found] == [0, 1, 2, 3]
+    assert WIDEST < RESIZE**2 * START
+
+
+def test_poor_steps_in_a_row_narrow_the_trust_region() -> None:
     start = (0.5, 10.0)
     failed = line(start, (0.55, 11.0), (0.45, 12.0))
-    assert [state(each) for each in replay(failed, 1)] == [(0, START / 2, False)]
+    assert [state(each) for each in replay(failed, 1)] == [(0, START / RESIZE / RESIZE, False)]
     mixed = line(start, (0.55, 11.0), (0.45, 5.0), (0.47, 6.0))
-    assert [state(each) for each in replay(mixed, 1)] == [(2, START, False)]
+    assert [state(each) for each in replay(mixed, 1)] == [(2, START / RESIZE / RESIZE, False)]
 
 
-def test_a_small_gain_moves_the_best_point_and_is_no_failure() -> None:
+def test_caution_has_bounds() -> None:
+    good = line((0.5, 10.0), *((0.5 + 1e-3 * i, 10.0 - i) for i in range(1, 10)))
+    poor = line((0.5, 10.0), *((0.5 + 1e-3 * i, 10.0 + i) for i in range(1, 4)))
+    assert replay(selected(good, slice(8)), 1)[0].caution == CAUTION / 2**7 == LEAST_CAUTION
+    assert replay(good, 1)[0].caution == LEAST_CAUTION
+    assert [replay(selected(poor, slice(k)), 1)[0].caution for k in (2, 3, 4)] == [4.0, MOST_CAUTION, MOST_CAUTION]
+
+
+def test_a_small_gain_moves_the_best_point_and_is_no_success() -> None:
     first = [(0.1, 100.0), (0.9, 100.0), (0.3, 100.0), (0.5, 0.0)]
-    trials = line(*first, (0.51, -1e-3), (0.52, -2e-3))
-    (only,) = replay(trials, 4)
-    assert state(only) == (5, START, False)
+    (only,) = replay(line(*first, (0.51, -1e-3), (0.52, -2e-3)), 4)
+    assert state(only) == (5, START / RESIZE / RESIZE, False)  # the gradient had predicted more
     assert only.stalled == 0  # the search of the incumbent has not stalled while it gains anything
     assert replay(line(*first[:3], (0.5, 0.0), (0.95, -5.0), (0.51, -1e-3), (0.52, -2e-3)), 4)[0].stalled == 2
-    large = line(*first, (0.51, -1.0), (0.52, -2.0))
-    assert replay(large, 4)[0].side == 2 * START
+    large = replay(line(*first[:3], (0.5, 0.0), (0.95, -5.0), (0.51, -1.0), (0.52, -2.0)), 4)[0]
+    assert (large.best, large.stalled) == (6, 0)
 
 
-@pytest.mark.parametrize(("lower", "patience"), [(1.0, LEADING), (-1.0, STALLED)])
-def test_a_search_finishes_after_many_trials_without_success(lower: float, patience: int) -> None:
+@pytest.mark.parametrize("lower", [1.0, -1.0], ids=["incumbent", "another"])
+def test_a_search_finishes_after_many_trials_without_success(lower: float) -> None:
     """The search of the incumbent may have more of them than another one."""
-    failures = [(0.8 + 1e-4 * (-1) ** i, 2.0 + i) for i in range(patience)]
-    before, after = (replay(line((0.1, lower), (0.8, 0.0), *failures[:k]), 1) for k in (patience - 1, patience))
-    assert [each.finished for each in before] == [False, False]
-    assert [each.finished for each in after] == [False, True]
-    assert after[1].best == 1
-    assert after[1].stepped
-    assert not after[0].stepped
+    failures = [(0.8 + 1e-6 * (-1) ** i, 2.0) for i in range(2 * STALLED)]
+    found = [replay(line((0.1, lower), (0.8, 0.0), *failures[:k]), 1) for k in range(2 * STALLED + 1)]
+    patience = next(k for k, (_, second) in enumerate(found) if second.finished)
+    assert patience == STALLED or (lower > 0 and patience > STALLED)
+    first, second = found[patience]
+    assert (second.best, second.stepped, second.stalled) == (1, True, patience)
+    assert second.side > NARROWEST
+    assert (first.stepped, first.finished) == (False, False)
 
 
 def test_a_search_finishes_where_its_trust_region_is_too_narrow() -> None:
-    steps, value, unit = [(0.5, 0.0)], 0.0, 0.5
-    for _ in range(40):  # a success after each halving, so that it never stalls
-        steps += [(unit + 1e-5, value + 1.0), (unit - 1e-5, value + 1.0)]
-        value, unit = value - 1.0, unit + 1e-6
-        steps.append((unit, value, -1e9))  # so steep that more gain is predicted
+    steps, value, unit = [(0.5, 0.0, -1e9)], 0.0, 0.5  # so steep that more gain is predicted
+    for _ in range(20):  # a success after each poor step, so that it never stalls
+        steps.append((unit + 1e-8, value + 1.0))
+        value, unit = value - 1.0, unit + 1e-9
+        steps.append((unit, value, -1e9))
     trials = line(*steps)
     finished_search = next(k for k in range(1, len(steps)) if replay(line(*steps[:k]), 1)[0].finished)
     assert replay(line(*steps[:finished_search]), 1)[0].side < NARROWEST
@@ -169,20 +216,20 @@ def test_a_trial_in_no_trust_region_starts_another_search() -> None:
 
 
 def test_a_start_that_is_worse_than_the_incumbent_is_continued() -> None:
-    trials = line((0.1, 0.0), (0.9, 50.0), (0.8, 40.0), (0.7, 30.0), (0.12, 1.0))
+    trials = line((0.1, 0.0), (0.9, 50.0), (0.7, 40.0), (0.6, 30.0), (0.12, 1.0))
     first, second = replay(trials, 1)
-    assert state(first) == (0, START, False)
-    assert state(second) == (3, 2 * START, False)
-    assert first.failures == 1
+    assert (*state(first), first.caution) == (0, START / RESIZE, False, 4 * CAUTION)
+    assert (*state(second), second.caution) == (3, RESIZE * START, False, CAUTION / 4)
 
 
 def test_a_trial_in_two_regions_belongs_to_the_nearer_one_in_units_of_their_sides() -> None:
-    wide = [(0.0, 100.0), (0.02, 90.0), (0.04, 80.0)]  # a side of 0.8 around 0.04
-    trials = line(*wide, (0.6, 100.0), (0.35, 50.0))  # 0.31 of 0.8 from the first, 0.25 of 0.4 from the second
+    wide = [(0.0, 100.0), (0.2, 90.0)]  # a side of 1 around 0.2
+    assert replay(line(*wide), 1)[0].side == 1.0
+    trials = line(*wide, (0.8, 100.0), (0.62, 50.0))  # 0.42 of 1 from the first, 0.18 of 0.4 from the second
     first, second = replay(trials, 1)
-    assert (first.best, second.best) == (4, 3)
-    closer = line(*wide, (0.6, 100.0), (0.42, 50.0))
-    assert [each.best for each in replay(closer, 1)] == [2, 4]
+    assert (first.best, second.best) == (3, 2)
+    closer = line(*wide, (0.8, 100.0), (0.64, 50.0))
+    assert [each.best for each in replay(closer, 1)] == [1, 3]
 
 
 def test_a_finished_search_owns_no_further_trials() -> None:
@@ -215,15 +262,19 @@ def test_two_minima_are_one_if_they_agree_in_every_coordinate() -> None:
     units = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5 + 1.5 * SAME_MINIMUM], [0.5, 0.5 + 0.8 * SAME_MINIMUM]])
     gradients = np.array([[1.0, 1.0], [0.0, 0.0], [STEEP, STEEP], [STEEP, STEEP]])
     trials = all_requested(np.array([10.0, 5.0, 6.0, 5.5]), units, gradients)
-    assert [each.finished for each in replay(Evaluated(*(each[:3] for each in astuple(trials))), 1)] == [True, False]
+    assert [each.finished for each in replay(selected(trials, slice(3)), 1)] == [True, False]
     assert [each.finished for each in replay(trials, 1)] == [True, True]  # at the minimum of the first search
 
 
 def test_a_trust_region_reaches_halfway_to_a_known_minimum() -> None:
     minimum = [(0.5, 10.0), (0.5, 5.0, 0.0)]
-    other = replay(line(*minimum, (0.6, 6.0, STEEP / 2), (0.59, 7.0)), 1)[1]  # too steep to be of that basin
+    start = (0.6, 6.0, STEEP / 2)  # too steep to be of that basin
+    other, grown = replay(line(*minimum, start), 1)[1], replay(line(*minimum, start, (0.65, 5.5)), 1)[1]
     assert (other.best, other.finished) == (2, False)
     assert other.side == pytest.approx(0.1)
+    assert (grown.best, grown.finished) == (3, False)
+    assert grown.side == pytest.approx(0.15)
+    assert grown.side < RESIZE * other.side
 
 
 @pytest.mark.parametrize(("share", "ends"), [(0.9, False), (1.1, True), (2.0, True), (2.9, True), (3.1, False)])
@@ -255,7 +306,8 @@ def test_a_trial_of_the_global_model_in_its_region_may_be_its_best_and_is_no_fai
     worse = replay(not_requested((0.5, 10.0), (0.55, 11.0), (0.45, 12.0), (0.52, 13.0)), 1)
     assert [state(each) for each in better] == [(1, START, False)]
     assert [state(each) for each in worse] == [(0, START, False)]
-    assert (worse[0].failures, worse[0].stalled) == (0, 0)
+    assert (worse[0].caution, worse[0].stalled) == (CAUTION, 0)
+    assert (better[0].caution, better[0].stepped) == (CAUTION, False)
 
 
 def test_a_trial_of_the_global_model_outside_is_a_start_if_it_is_the_incumbent() -> None:
@@ -264,6 +316,20 @@ def test_a_trial_of_the_global_model_outside_is_a_start_if_it_is_the_incumbent()
         (0, START, False),
         (1, START, False),
     ]
+
+
+def test_local_first_every_trial_is_a_step_until_a_minimum_is_known() -> None:
+    steps = [(0.5, 10.0), (0.55, 11.0), (0.52, 12.0), (0.9, 13.0)]
+    (kept,) = replay(not_requested(*steps), 1)
+    stepped, other = replay(replace(not_requested(*steps), local_first=True), 1)
+    assert (kept.caution, kept.stepped) == (CAUTION, False)
+    assert (stepped.caution, stepped.stepped, stepped.stalled) == (MOST_CAUTION, True, 2)
+    assert other.best == 3  # a start, although it is worse
+    minimum = [(0.1, 10.0), (0.1, 5.0, 0.0)]
+    after = replace(not_requested(*minimum, *((unit, 10 + value) for unit, value in steps)), local_first=True)
+    assert [(each.best, each.finished) for each in replay(after, 1)] == [(1, True)]
+    requested = replace(after, requested=np.ones(6, dtype=bool))
+    assert [each.best for each in replay(requested, 1)] == [1, 2, 5]
 
 
 def test_a_search_finishes_where_no_gain_is_predicted_over_the_last_step() -> None:
@@ -292,7 +358,7 @@ def test_the_search_of_the_incumbent_converges_and_narrows_its_region() -> None:
     assert only.side == pytest.approx(4 * 0.01)
     elsewhere = converged_search((0.6, 50.0))
     assert [each.best for each in elsewhere] == [3, 4]
-    assert elsewhere[0].failures == 0
+    assert elsewhere[0] == only
 
 
 def test_a_converged_search_continues_while_it_holds_the_incumbent() -> None:
@@ -312,7 +378,7 @@ def test_the_minimum_of_a_converged_search_is_known_to_others() -> None:
 
 def test_a_failed_trial_is_never_the_best() -> None:
     trials = line((0.5, 1.0), (0.55, np.inf), (0.45, np.inf))
-    assert [state(each) for each in replay(trials, 1)] == [(0, START / 2, False)]
+    assert [state(each) for each in replay(trials, 1)] == [(0, START / RESIZE / RESIZE, False)]
     assert [each.best for each in replay(line((0.1, np.inf), (0.3, 2.0), (0.5, np.inf)), 3)] == [1]
 
 
@@ -325,7 +391,7 @@ def test_nothing_is_feasible_so_far() -> None:
     """The difference of infinities raises no warning."""
     trials = line(*((0.5 + 0.01 * i, np.inf, np.nan) for i in range(3)))
     (only,) = replay(trials, 1)
-    assert (only.best, only.side, only.stalled) == (0, START / 2, 2)
+    assert (only.best, only.side, only.stalled) == (0, START / RESIZE / RESIZE, 2)
 
 
 def test_huge_values_have_a_finite_difference() -> None:
@@ -350,7 +416,7 @@ def histories(draw: st.DrawFn) -> Evaluated:
     values[1:][rng.random(count - 1) < 0.15] = np.inf
     gradients = rng.normal(size=(count, d)) * 10 ** rng.uniform(-9, 1, (count, 1))
     gradients[rng.random((count, d)) < 0.2] = np.nan
-    return Evaluated(values, units, gradients, rng.random(count) < 0.7, rng.integers(0, 2, count))
+    return Evaluated(values, units, gradients, rng.random(count) < 0.7, rng.integers(0, 2, count), draw(st.booleans()))
 
 
 @examples(40)
@@ -358,9 +424,9 @@ def histories(draw: st.DrawFn) -> Evaluated:
 def test_replay_changes_no_input_and_has_no_memory(trials: Evaluated) -> None:
     before = [np.copy(each) for each in astuple(trials)]
     found = replay(trials, 4)
-    replay(Evaluated(*(each[::-1] for each in before)), 4)
+    replay(selected(trials, slice(None, None, -1)), 4)
     assert replay(trials, 4) == found
-    for one, other in zip(before[:3], (trials.values, trials.units, trials.gradients), strict=True):
+    for one, other in zip(before, astuple(trials), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -371,7 +437,8 @@ def test_trials_elsewhere_do_not_change_a_search(trials: Evaluated) -> None:
     count, d = trials.units.shape
     corner = all_requested(np.full(4, 5.0), np.ones((4, d)), np.full((4, d), 1.0))
     near = replace(trials, units=trials.units / 8)
-    both = Evaluated(*(np.concatenate(pair) for pair in zip(astuple(near), astuple(corner), strict=True)))
+    arrays = zip(astuple(near)[:-1], astuple(corner)[:-1], strict=True)
+    both = Evaluated(*map(np.concatenate, arrays), near.local_first)
     earlier, whole = replay(near, 1), replay(both, 1)
     if all(each.side < WIDEST for each in earlier):
         assert whole[: len(earlier)] == earlier

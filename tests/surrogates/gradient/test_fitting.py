@@ -6,15 +6,12 @@ from numpy.typing import NDArray
 from tests.surrogates.models import numeric_gradient
 
 from sonde.surrogates.gradient.fitting import (
-    EXACT,
     FORMS,
     KEPT,
     STEEP,
-    TREND_NAMES,
     ModelForm,
     Observations,
     WarmStartedGradientFits,
-    fit_near,
     scale_observations,
 )
 from sonde.surrogates.outputs import KAPPAS, Scale
@@ -246,40 +243,7 @@ def test_few_fits_are_remembered() -> None:
     assert len(fits._known) == KEPT
 
 
-# local fits
-
-
-@pytest.mark.parametrize("profile", ["matern52", "rbf"])
-def test_in_a_local_fit_all_parameters_share_a_length_scale(profile: str) -> None:
-    fitted = fit_near(np.arange(3), quadratic(6), profile, TREND_NAMES)
-    lengthscales = fitted.covariance.theta[:3]
-    assert np.all(lengthscales == lengthscales[0])
-    assert np.isfinite(fitted.score)
-    assert fitted.kappa is None
-
-
-def test_a_local_fit_has_no_noise() -> None:
-    noisy = drawn(40, 1.0, noise=1.0)
-    exact, free = (
-        fit_near(PLANE, noisy, "matern52", TREND_NAMES[:1]).covariance,
-        WarmStartedGradientFits(forms=PLAIN).fit(PLANE, noisy),
-    )
-    assert max(np.log(exact.noise), np.log(exact.gradient_noise)) <= EXACT + 1e-9
-    assert max(np.log(free.covariance.noise), np.log(free.covariance.gradient_noise)) > EXACT + 2
-    assert exact.theta[0] < free.covariance.theta[0]  # without noise the function must be rougher
-
-
-def test_a_local_fit_takes_only_the_given_trends() -> None:
-    for trend in TREND_NAMES:
-        assert fit_near(np.arange(3), quadratic(6), "matern52", (trend,)).form.trend == trend
-
-
-def test_a_local_fit_predicts_the_minimum_of_a_quadratic() -> None:
-    observations = quadratic(4)
-    fitted = fit_near(np.arange(3), observations, "matern52", TREND_NAMES)
-    scale, posterior = fitted.posterior(observations)
-    prediction = posterior.marginals(np.full((1, 3), 0.2))
-    assert float(prediction.mean[0, 0]) == pytest.approx(float(scale(np.zeros(1))[0]), abs=0.05)
+# extreme data
 
 
 @pytest.mark.parametrize(
@@ -297,10 +261,7 @@ def test_a_local_fit_predicts_the_minimum_of_a_quadratic() -> None:
     ids=["one", "one place", "flat", "no gradients", "steep", "huge values", "tiny values", "largest numbers"],
 )
 def test_extreme_data_have_a_fit(observations: Observations) -> None:
-    for fitted in (
-        fit_near(PLANE, observations, "matern52", TREND_NAMES),
-        WarmStartedGradientFits(forms=PLAIN).fit(PLANE, observations),
-    ):
-        assert np.isfinite(fitted.covariance.theta).all()
-        _, posterior = fitted.posterior(observations)
-        assert np.isfinite(posterior.marginals(points(3)).mean).all()
+    fitted = WarmStartedGradientFits(forms=PLAIN).fit(PLANE, observations)
+    assert np.isfinite(fitted.covariance.theta).all()
+    _, posterior = fitted.posterior(observations)
+    assert np.isfinite(posterior.marginals(points(3)).mean).all()

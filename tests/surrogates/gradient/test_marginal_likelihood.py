@@ -29,7 +29,7 @@ from tests.surrogates.models import numeric_gradient
 from sonde.surrogates.exact import marginal_likelihood as exact
 from sonde.surrogates.exact.covariance import Covariance
 from sonde.surrogates.gradient.covariance import GradientCovariance
-from sonde.surrogates.gradient.marginal_likelihood import log_evidence, noise_of
+from sonde.surrogates.gradient.marginal_likelihood import ROUNDING, Evidence, log_evidence, noise_of
 from sonde.surrogates.gradient.observations import ObservationLayout
 
 Array = NDArray[np.float64]
@@ -145,6 +145,76 @@ def test_noise_of_curvatures_is_a_share_of_their_prior_variance(profile: str) ->
     found = noise_of(covariance, layout, np.zeros(2), np.ones(3))[layout.curvature_entries]
     variances = np.diagonal(covariance.between(layout, layout))[layout.curvature_entries]
     np.testing.assert_allclose(found, 0.1 * variances, rtol=1e-12)
+
+
+# misfits: the noise of a local model
+
+
+def misfits_of(layout: ObservationLayout) -> Array:
+    """A number for every observation, the same for all derivatives of a point."""
+    rng, n = np.random.default_rng(8), len(layout.x)
+    return np.concatenate([rng.uniform(0.5, 2.0, n), rng.uniform(0.5, 2.0, n)[layout.gradients[0]]])
+
+
+@pytest.mark.parametrize("profile", TWICE)
+@pytest.mark.parametrize("trend", TRENDS)
+def test_prior_variances_are_the_diagonal_of_the_matrix(profile: str, trend: str | None) -> None:
+    for layout in (full_layout(points_of(4), curvatures=True), partial_layout(points_of(5), curvatures=True)):
+        covariance = gradient_covariance(profile, trend)
+        expected = np.diagonal(covariance.between(layout, layout))
+        np.testing.assert_allclose(covariance.variances(layout), expected, rtol=1e-12)
+
+
+def test_noise_of_a_local_model_is_a_share_of_misfits() -> None:
+    covariance = gradient_covariance("matern72", "quadratic", noise=0.3, gradient_noise=0.1)
+    layout = full_layout(points_of(2), curvatures=True)
+    misfits, told = np.arange(float(len(layout))), np.array([0.0, 0.5])
+    found = noise_of(covariance, layout, told, np.ones(3), misfits)
+    rounding = ROUNDING * np.diagonal(covariance.between(layout, layout))
+    expected = 0.1 * misfits + rounding + np.append(told, np.zeros(len(layout) - 2))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("profile", "trend"), MODELS)
+@pytest.mark.parametrize("shown", LAYOUTS)
+def test_its_gradient_with_misfits(profile: str, trend: str | None, shown: str) -> None:
+    covariance, layout = (
+        gradient_covariance(profile, trend, noise=1e-26, gradient_noise=0.1),
+        LAYOUTS[shown](points_of(5)),
+    )
+    (y, told, mean_squares), misfits = data_of(layout), misfits_of(layout)
+
+    def density_at(theta: Array) -> float:
+        there = replace(covariance, theta=theta)
+        noise = noise_of(there, layout, told, mean_squares, misfits)
+        matrix = there.between(layout, layout) + np.diag(noise)
+        return float(multivariate_normal(np.zeros(len(y)), 0.5 * (matrix + matrix.T)).logpdf(y))
+
+    value, gradient = Evidence(layout, y, told, mean_squares, misfits)(covariance)
+    assert value == pytest.approx(density_at(covariance.theta), rel=1e-10)
+    expected = numeric_gradient(density_at, covariance.theta, step=1e-5)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6)
+    assert abs(gradient[-1]) > 0.01
+
+
+@pytest.mark.parametrize(("profile", "trend"), MODELS)
+@pytest.mark.parametrize("misfitting", [False, True])
+def test_its_gradient_with_an_orthogonal_complement(profile: str, trend: str | None, misfitting: bool) -> None:
+    """The last column is the distance from the subspace: no observation has one."""
+    x = points_of(5, 4)
+    x[:, -1] = 0.0
+    known = np.arange(5)[:, None].repeat(3, axis=1)[:4]  # the last point has no gradient
+    layout = ObservationLayout(x, np.stack([known.ravel(), np.tile(np.arange(3), 4)]))
+    plain = gradient_covariance(profile, trend, np.zeros(4, dtype=np.intp), noise=1e-26, gradient_noise=0.1)
+    covariance = replace(plain, complement_dim=6)
+    y, told, _ = data_of(layout)
+    evidence = Evidence(layout, y, told, np.full(4, 1.3), misfits_of(layout) if misfitting else None)
+    _, gradient = evidence(covariance)
+    expected = numeric_gradient(
+        lambda theta: evidence(replace(covariance, theta=theta))[0], covariance.theta, step=1e-5
+    )
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6)
+    assert evidence(covariance)[0] != pytest.approx(evidence(plain)[0], rel=1e-3)  # the complement counts
 
 
 @examples(40)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sonde.surrogates.gradient.covariance import GradientCovariance
-from sonde.surrogates.gradient.fitting import Observations, ScaledObservations, fit_near, scale_observations
+from sonde.surrogates.gradient.fitting import Observations, ScaledObservations, scale_observations
 from sonde.surrogates.gradient.gp import GradientPosterior
-from sonde.surrogates.gradient.marginal_likelihood import log_evidence, noise_of
+from sonde.surrogates.gradient.marginal_likelihood import Evidence, log_evidence, noise_of
 from sonde.surrogates.gradient.subspace import Subspace
 from sonde.surrogates.outputs import Scale
 
@@ -63,6 +63,18 @@ class TestReduced:
         )
         assert one == pytest.approx(other, rel=1e-10)
         np.testing.assert_allclose(gradient, whole_gradient, rtol=1e-7, atol=1e-8)
+
+    def test_so_they_are_with_misfits(self, trend: str | None, profile: str, without: tuple[int, ...]) -> None:
+        """The noise of a local model, see ``region``."""
+        _, pair = both(partly(results(), *without) if without else results(), trend, profile)
+        found, values, slopes = [], *np.random.default_rng(1).uniform(0.5, 2.0, (2, COUNT))
+        for k, d in pair:
+            k.theta[2] = -60.0  # a local model has no other noise
+            misfits = np.concatenate([values, slopes[d.layout.gradients[0]]])
+            found.append(Evidence(d.layout, d.y, d.known_noise, d.mean_squares, misfits)(k))
+        (one, gradient), (other, whole_gradient) = found
+        assert one == pytest.approx(other, rel=1e-9)
+        np.testing.assert_allclose(gradient, whole_gradient, rtol=1e-6, atol=1e-7)
 
     def test_means_are_those_of_the_whole_space(
         self, trend: str | None, profile: str, without: tuple[int, ...]
@@ -138,24 +150,3 @@ def test_huge_gradients_do_not_hide_the_points() -> None:
     observations = results(6, width=30, count=3)
     observations = observations._replace(gradients=1e12 * observations.gradients)
     assert Subspace.of(observations).axes.shape[1] == 6
-
-
-def test_a_local_fit_in_a_thousand_dimensions() -> None:
-    """A quadratic: the mean predicts values away from the observations, along their gradients."""
-    rng = np.random.default_rng(7)
-    x = 0.2 * (rng.random((6, 1000)) - 0.5)
-    centre = np.full(1000, 0.05)
-    observations = Observations(x, np.sum((x - centre) ** 2, axis=1), np.full(6, np.nan), 2 * (x - centre))
-    subspace = Subspace.of(observations)
-    reduced = subspace.reduce(observations)
-    fitted = fit_near(
-        np.zeros(reduced.x.shape[1], dtype=np.intp),
-        reduced,
-        "matern52",
-        (None, "bowl"),
-        complement_dim=subspace.complement_dim,
-    )
-    scale, posterior = fitted.posterior(reduced)
-    there = x[:1] - 0.4 * observations.gradients[:1]
-    mean, _ = scale.restore(posterior.marginals(subspace(there)).mean[:, 0], np.zeros(1))
-    assert mean[0] == pytest.approx(np.sum((there - centre) ** 2), rel=0.02)

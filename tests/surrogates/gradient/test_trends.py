@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -87,6 +88,13 @@ def test_the_diagonal_and_its_gradient(name: str) -> None:
     np.testing.assert_allclose(
         gradient, numeric_gradient(lambda at: float(np.sum(trend.diagonal(at)[0])), x), rtol=1e-7, atol=1e-8
     )
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("layout_of", [full_layout, partial_layout])
+def test_variances_are_the_diagonal(name: str, layout_of: Callable[..., ObservationLayout]) -> None:
+    trend, layout = TRENDS[name](B, RHO), layout_of(points_of(5), curvatures=True)
+    np.testing.assert_allclose(trend.variances(layout), np.diagonal(trend.between(layout, layout)), rtol=1e-13)
 
 
 @pytest.mark.parametrize("name", NAMES)
