@@ -8,15 +8,15 @@ from scipy.linalg import lapack
 
 Array = NDArray[np.float64]
 
-JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)  # tried in this order, relative to the diagonal
+JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)  # tried in this order, relative to the mean of the diagonal
 
 
 def factorise(matrix: Array) -> Array:
     """Return the lower Cholesky factor L of a matrix, with the smallest jitter for which it exists."""
-    diagonal = np.diagonal(matrix)
+    size = np.mean(np.diagonal(matrix))
     for jitter in JITTERS:
-        tried = matrix if jitter == 0 else matrix + jitter * np.diag(diagonal)
+        tried = matrix if jitter == 0 else matrix + jitter * size * np.eye(len(matrix))
         factor, failed = lapack.dpotrf(tried.T, lower=1, clean=1)  # symmetric: the transpose is in LAPACK's order
         if not failed:
             return np.asarray(factor)
-    return np.diag(np.sqrt(diagonal))  # reached only by input that is not finite, which callers exclude
+    return np.sqrt(size) * np.eye(len(matrix))  # reached only by input that is not finite, which callers exclude

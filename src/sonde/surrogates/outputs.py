@@ -34,11 +34,8 @@ class Scale:
     deviation: float
 
     @classmethod
-    def of(cls, values: Array, kappa: float | None = None, *, least: float = 0.0) -> Scale:
-        """Return the scale that standardizes ``values``, or their logarithm if ``kappa`` is given.
-
-        ``least`` is a lower bound of the standard deviation, for a subset of values that are nearly equal.
-        """
+    def of(cls, values: Array, kappa: float | None = None) -> Scale:
+        """Return the scale that standardizes ``values``, or their logarithm if ``kappa`` is given."""
         centre = 2 * float(np.median(values / 2))
         quarter = float(np.max(np.abs(values / 4 - centre / 4)))  # the full difference of huge numbers overflows
         plain = cls(centre, 4 * min(quarter, LARGEST / 4) or 1.0, None, 0.0, 1.0)
@@ -49,7 +46,7 @@ class Scale:
             gap = float(np.median(scaled)) - lowest or float(scaled.mean()) - lowest
             floor = lowest - kappa * (gap or 1.0)
             scaled = np.log(scaled - floor)
-        deviation = max(float(scaled.std()), min(least / plain.range, 1e9))
+        deviation = float(scaled.std())
         return cls(centre, plain.range, floor, float(scaled.mean()), deviation if deviation > 1e-100 else 1.0)
 
     def _divided(self, values: Array) -> Array:

@@ -75,6 +75,7 @@ def local_observations(
     own = int(np.searchsorted(domain.history.completed.numbers, search.number))
     apart = np.abs(units - units[own])[:, ~domain.continuous].max(axis=1, initial=0.0)
     squares = np.sum((units - units[own])[:, domain.continuous] ** 2, axis=1)
+    squares[own] = -1.0  # before others at the same point
     chosen = apart <= SAME
     for minimum in search.other_minima:
         chosen &= squares <= np.sum((units - minimum)[:, domain.continuous] ** 2, axis=1)

@@ -1,14 +1,9 @@
-"""Hyperparameters of the Gaussian process with gradients: a global fit along a growing history, and a local fit.
+"""Hyperparameters of the Gaussian process with gradients: a fit along a growing history.
 
 ``WarmStartedGradientFits`` fits the global model. It works like ``exact.warm_starts``: a pure function of the data that
 fits at checkpoints, each fit warm-started from the one before. Every fit chooses the output scale and the trend by
 marginal likelihood (see ``trends``; the quadratic one makes the kernel "Q" of Ament & Gomes 2022, section 4.3). Fits
 use as many points as make a matrix of ``FITTED`` rows; forms are compared on ``COMPARED`` rows. Hessians are not used.
-
-``fit_near`` fits a local model to a few points, at every step of a local search: one length scale for all parameters,
-and no noise. If the points are farther apart than the length scale of a multimodal function, noise explains all of
-their gradients, and a search with such a model would not follow them. In high dimension the unit of the values is the
-change that the gradients predict, which is much larger than the differences of the few values.
 
 Every fit has a start from the gradients: Var(df / dx_c) = -2 f'(0) s / l_c^2, so their mean squares give the length
 scales. From long length scales alone a fit ends where rough functions are explained as noise.
@@ -16,7 +11,7 @@ scales. From long length scales alone a fit ends where rough functions are expla
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from itertools import product
@@ -34,8 +29,8 @@ from sonde.surrogates.gradient.marginal_likelihood import Evidence, noise_of
 from sonde.surrogates.gradient.observations import ObservationLayout
 from sonde.surrogates.gradient.profiles import PROFILES
 from sonde.surrogates.gradient.trends import TRENDS
-from sonde.surrogates.outputs import KAPPAS, LARGEST, Scale
-from sonde.surrogates.priors import Prior, default_prior
+from sonde.surrogates.outputs import KAPPAS, Scale
+from sonde.surrogates.priors import default_prior
 from sonde.surrogates.recent import Recent
 from sonde.surrogates.refits import checkpoint
 
@@ -46,7 +41,6 @@ Mask = NDArray[np.bool_]
 COMPARED, FITTED = 150, 300  # rows of the matrix, to compare forms and to fit
 KEPT = 64  # fits remembered
 STEEP = 1e6  # a steeper derivative on the model's scale is not used
-EXACT = np.log(1e-4)  # the upper bound of log noise in a local model: room for rounding
 
 
 class ModelForm(NamedTuple):
@@ -85,16 +79,6 @@ class Observations(NamedTuple):
         """Return an evenly spaced subset, with the last one, that makes a matrix of about so many rows."""
         count = min(len(self.values), max(4, int(rows / self.width)))
         return self.rows(np.unique(np.linspace(0, len(self.values) - 1, count).astype(np.intp)))
-
-    @property
-    def value_scale(self) -> float:
-        """The change of the values over the distance between the points that the gradients predict."""
-        largest = float(np.nanmax(np.abs(self.gradients), initial=0.0))
-        if not 0 < largest < LARGEST:
-            return 0.0
-        lengths = np.sqrt(np.nansum((self.gradients / largest) ** 2, axis=1))
-        distance = np.sqrt(np.mean(np.sum((self.x - self.x.mean(axis=0)) ** 2, axis=1)))
-        return min(float(np.median(lengths) * distance), LARGEST / largest) * largest
 
     @property
     def width(self) -> float:
@@ -157,7 +141,6 @@ class GradientFit:
     covariance: GradientCovariance
     kappa: float | None
     score: float
-    least: float = 0.0  # the least deviation of the output scale
 
     @property
     def form(self) -> ModelForm:
@@ -166,11 +149,9 @@ class GradientFit:
 
     def posterior(self, observations: Observations) -> tuple[Scale, GradientPosterior]:
         """Return the output scale and the posterior given some observations."""
-        scale = Scale.of(observations.values, self.kappa, least=self.least)
+        scale = Scale.of(observations.values, self.kappa)
         smooth = PROFILES[self.covariance.profile].smooth
-        data = scale_observations(
-            observations, scale, with_hessians=smooth > 1, complement_dim=self.covariance.complement_dim
-        )
+        data = scale_observations(observations, scale, with_hessians=smooth > 1)
         return scale, GradientPosterior.after(self.covariance, data.layout, data.y, self._noise(data))
 
     def posterior_of_many(
@@ -180,7 +161,7 @@ class GradientFit:
 
         Only the matrix of ``few``, a subset at these rows, is factorised.
         """
-        scale = Scale.of(observations.values, self.kappa, least=self.least)
+        scale = Scale.of(observations.values, self.kappa)
         small, data = scale_observations(few, scale), scale_observations(observations, scale)
         posterior = GradientPosterior.after(self.covariance, small.layout, small.y, self._noise(small))
         return scale, IterativePosterior.after(
@@ -198,55 +179,31 @@ class _Fitter:
     groups: Groups
     observations: Observations
     profile: str
-    local: bool = False  # one length scale for all parameters, and no noise
-    complement_dim: int = 0  # of the orthogonal complement, see ``subspace``
-    least: float = 0.0  # the least deviation of the output scale
 
     def fit(self, form: ModelForm, start: GradientCovariance | None = None, *, iterations: int) -> GradientFit:
         """Return the fit of one form from ``start``; None starts from the length scales of the gradients."""
-        scale = Scale.of(self.observations.values, form.kappa, least=self.least)
-        data = scale_observations(self.observations, scale, complement_dim=self.complement_dim)
+        scale = Scale.of(self.observations.values, form.kappa)
+        data = scale_observations(self.observations, scale)
         evidence = Evidence(*data)
         trended = form.trend is not None
-        prior = self._prior(trended)
-        size = int(self.groups[-1]) + 1
-        free = size if self.local else 1  # how many entries of theta share the first free value
+        prior = default_prior(int(self.groups[-1]) + 1, quadratic=trended, gradients=True)
 
-        def covariance_at(free_values: Array) -> GradientCovariance:
-            theta = np.concatenate([np.full(free, free_values[0]), free_values[1:]])
-            return GradientCovariance(
-                self.groups, theta, trended, self.profile, form.trend or "quadratic", self.complement_dim
-            )
+        def covariance_at(theta: Array) -> GradientCovariance:
+            return GradientCovariance(self.groups, theta, trended, self.profile, form.trend or "quadratic")
 
-        def loss(free_values: Array) -> tuple[float, Array]:
-            covariance = covariance_at(free_values)
-            value, gradient = evidence(covariance)
-            density, prior_gradient = prior.log_density(covariance.theta)
-            total = gradient + prior_gradient
-            return -value - density, -np.concatenate([[total[:free].sum()], total[free:]])
+        def loss(theta: Array) -> tuple[float, Array]:
+            value, gradient = evidence(covariance_at(theta))
+            density, prior_gradient = prior.log_density(theta)
+            return -value - density, -gradient - prior_gradient
 
-        initial = prior.clip(self._initial(trended, start, data.mean_squares))
         found = minimize(
-            loss, np.concatenate([[initial[:free].mean()], initial[free:]]), jac=True, method="L-BFGS-B",
-            bounds=list(zip(prior.low[free - 1 :], prior.high[free - 1 :], strict=True)),
+            loss, prior.clip(self._initial(trended, start, data.mean_squares)), jac=True, method="L-BFGS-B",
+            bounds=list(zip(prior.low, prior.high, strict=True)),
             options={"maxiter": iterations, "ftol": 1e-6, "gtol": 1e-3},
         )  # fmt: skip
         # the Jacobian of the output scale, for each value and each derivative
         jacobian = float(np.log(np.abs(scale.slope(self.observations.values)))[data.layout.points].sum())
-        return GradientFit(covariance_at(np.asarray(found.x)), form.kappa, jacobian - float(found.fun), self.least)
-
-    def _prior(self, trended: bool) -> Prior:
-        size = int(self.groups[-1]) + 1
-        prior = default_prior(size, quadratic=trended, gradients=True)
-        if self.complement_dim:
-            location = prior.location.copy()
-            location[:size] += 0.5 * np.log(self.complement_dim + len(self.groups) - 1)
-            prior = replace(prior, location=location)
-        if not self.local:
-            return prior
-        high = prior.high.copy()
-        high[[size + 1, -1]] = EXACT
-        return replace(prior, high=high)
+        return GradientFit(covariance_at(np.asarray(found.x)), form.kappa, jacobian - float(found.fun))
 
     def _initial(self, trended: bool, start: GradientCovariance | None, mean_squares: Array) -> Array:
         """Return the initial theta: that of ``start``, with or without the variance of a trend."""
@@ -268,27 +225,6 @@ class _Fitter:
 def smooth_start(groups: Groups, profile: str) -> GradientCovariance:
     """Return the default start of a fit, with long length scales."""
     return GradientCovariance(groups, np.append(first_guess(groups), np.log(1e-4)), False, profile)
-
-
-def fit_near(
-    groups: Groups, observations: Observations, profile: str, trends: tuple[str | None, ...], *, complement_dim: int = 0
-) -> GradientFit:
-    """Return the best local fit to a few points, of several trends and starts.
-
-    Every trend is fitted from the length scales of the gradients, the first one also from long length scales. The model
-    has no noise: a few points cannot distinguish noise from multimodality, and with noise a local search ends too soon.
-    """
-    fitter = _Fitter(
-        groups,
-        observations,
-        profile,
-        local=True,
-        complement_dim=complement_dim,
-        least=observations.value_scale if complement_dim else 0.0,
-    )
-    fits = [fitter.fit(ModelForm(None, trend), iterations=12) for trend in trends]
-    fits.append(fitter.fit(ModelForm(None, trends[0]), smooth_start(groups, profile), iterations=12))
-    return max(fits, key=_score)
 
 
 @dataclass

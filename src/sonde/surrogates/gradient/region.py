@@ -151,19 +151,20 @@ def _mean_squares(rows: Array, centre: int, zeros: int) -> Array:
 def _fitted(scaled: Observations, centre: int, profile: str, complement_dim: int) -> GradientCovariance:
     """Return the covariance of the highest posterior density, given the observations nearest to the centre."""
     squares = np.sum(scaled.x**2, axis=1)
+    squares[centre] = -1.0  # before others at the same point
     count = max(4, int(FITTED_ROWS / scaled.width))
     rows = np.sort(np.argsort(squares, kind="stable")[:count])
     few, centre = scaled.rows(rows), int(np.searchsorted(rows, centre))
     data = _Data.of(few._replace(hessians=None), centre, profile, complement_dim)
     evidence = Evidence(data.layout, data.y, data.known_noise, data.misfits, data.misfits)
-    p = scaled.x.shape[1]
-    groups = np.arange(p) * 0
+    groups = np.zeros(scaled.x.shape[1], dtype=np.intp)
+    dimension = len(groups) - bool(complement_dim) + complement_dim
 
     def covariance_at(free: Array) -> GradientCovariance:
         theta = np.array([free[0], free[1], -60.0, free[2], free[3]])
         return GradientCovariance(groups, theta, True, profile, "quadratic", complement_dim)
 
-    location = np.array([0.5 * np.log((p + complement_dim) / 4), 0.0, 0.0, np.log(1e-5)])
+    location = np.array([0.5 * np.log(dimension / 4), 0.0, 0.0, np.log(1e-5)])
     location[1:3] = np.log(_size(covariance_at(location), data))
 
     def loss(free: Array) -> tuple[float, Array]:
