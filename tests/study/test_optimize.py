@@ -362,7 +362,8 @@ def test_a_trial_cancelled_meanwhile_is_not_recorded() -> None:
 
 
 SCRIPT = """
-import sys, time, sonde
+import signal, sys, time, sonde
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 space = sonde.Space(x=sonde.Float(-5, 10))
 def objective(trial):
     time.sleep(0 if trial.number < 6 else 60)

@@ -159,7 +159,7 @@ def test_kernels_are_left_out_of_the_text_of_a_strategy_and_names_are_not() -> N
         ({"x": RBF(), ("x", "y"): RBF()}, "names a parameter twice"),
         ("periodic", "kernel must be one of matern52, rbf, rational_quadratic, got 'periodic'"),
     ],
-    ids=str,
+    ids=["number", "function", "nothing", "number for a name", "a name twice", "unknown name"],
 )
 @pytest.mark.parametrize("strategy", [sonde.GP, sonde.FOBO])
 def test_an_option_that_is_no_kernel_is_refused_at_once(strategy: Any, kernel: Any, message: str) -> None:
