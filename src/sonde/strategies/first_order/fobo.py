@@ -99,7 +99,8 @@ class FOBO(Strategy):
             )
         return (
             f"models {len(observations.values)} values and {partial} partial derivatives of {trials} trials by "
-            f"a Gaussian process {self._model.describe(space, history)}; every other trial is a step of a local search"
+            f"a Gaussian process {self._model.describe(space, history)}; steps of local searches are all trials until "
+            "a local minimum is known, and then, or where not all parameters are continuous, every other one"
         )
 
     def _only_local(self, space: Space) -> bool:

@@ -52,21 +52,23 @@ class FirstOrderSchedule:
         alternating, at_once = self._model.in_any_dimension, len(domain.history.pending) + count
         high = is_high_dimensional(domain.space) and not alternating
         local_first = bool(domain.continuous.all()) and not alternating and at_once <= LARGE
-        if high or (local_first and not len(local_searches(domain)[1])):
-            return self._local_points(domain, count, key)
-        return self._alternating(domain, count, key)
+        active: list[ActiveSearch] = []
+        minima = domain.history.completed.numbers[:0]
+        if domain.continuous.any():  # a lattice has no local searches
+            active, minima = local_searches(domain, alternating=alternating)
+        if high or (local_first and not len(minima)):
+            return self._local_points(domain, active, minima, count, key)
+        return self._alternating(domain, active, minima, count, key)
 
-    def _alternating(self, domain: Domain, count: int, key: Key) -> list[Target | Array]:
+    def _alternating(
+        self, domain: Domain, active: list[ActiveSearch], minima: NDArray[np.int64], count: int, key: Key
+    ) -> list[Target | Array]:
         """Return a target for each point: of the global model for even numbers, of a local search for odd ones."""
-        history, alternating = domain.history, self._model.in_any_dimension
+        history = domain.history
         values, at_once = history.feasible_values[history.completed.numbers], len(history.pending) + count
         progress = progress_of(values, FIRST, PATIENCE, at_once)
         surrogate = self._model.fit(domain.space, history)
         best = surrogate.incumbents[0]
-        local = bool(domain.continuous.any())  # a lattice has no local searches
-        active, minima = (
-            local_searches(domain, alternating=alternating) if local else ([], history.completed.numbers[:0])
-        )
         distances = np.abs(history.units[minima] - best)[:, domain.continuous].max(axis=1, initial=0.0)
         if np.any(distances < SAME_MINIMUM):  # the last digits of a minimum are the local search's business
             surrogate = _with_margin(surrogate)
@@ -76,7 +78,7 @@ class FirstOrderSchedule:
         exploration = Target(surrogate, Box.exploring(surrogate.incumbents))
         targets: list[Target | Array] = []
         for trial in (key.at(offset) for offset in range(count)):
-            if trial.number % 2 == 0 or not local:
+            if trial.number % 2 == 0 or not domain.continuous.any():
                 targets.append(exploration if progress.stalled and trial.number % 4 == 2 else trust_region)
             else:
                 targets.append(
@@ -84,13 +86,14 @@ class FirstOrderSchedule:
                 )
         return targets
 
-    def _local_points(self, domain: Domain, count: int, key: Key) -> list[Target | Array]:
+    def _local_points(
+        self, domain: Domain, active: list[ActiveSearch], minima: NDArray[np.int64], count: int, key: Key
+    ) -> list[Target | Array]:
         """Return steps and starts of local searches.
 
         If not all parameters are continuous, every other trial is the incumbent with one discrete parameter changed.
         """
         success = fit_feasibility(features_of(domain.space), domain.history)
-        active, minima = local_searches(domain)
         every = bool(domain.continuous.all())
         points: list[Target | Array] = []
         for trial in (key.at(offset) for offset in range(count)):

@@ -9,7 +9,7 @@ what is not quadratic (Ament & Gomes 2022, section 4.3, has the same sum, centre
 Observations far from the centre are dominated by terms of higher order: a quartic is 10^8 times its value at a hundred
 times the distance. A stationary residual cannot be that small near the centre. So every observation has noise in
 proportion to its difference from the centre, e^2 (y_i - y_centre)^2 and e^2 |g_i - g_centre|^2 / p, the *misfits*, with
-one factor e for all. It is inferred with the other hyperparameters: about 1e-6 on a quadratic, about 1 on a quartic.
+one factor e for all. It is inferred with the other hyperparameters: about 1e-6 on a quadratic, at most 0.6.
 
 Symbols: n observations, p columns, N rows of the matrix; theta is that of ``covariance``.
 """
@@ -37,10 +37,10 @@ ROWS, FITTED_ROWS = 800, 300  # of the matrix of the posterior, and of the margi
 FEWEST = 20  # observations to take where there are more than twice as many as parameters
 TINY, LARGE = 1e-300, 1e75  # the least unit of the values, and the largest number in it
 EVALUATIONS = 20  # of the marginal likelihood by L-BFGS, from each start
-# standard deviations of the priors of log l, log s, log b and log e^2, around l = sqrt(p) / 2, s = b, e^2 = 1e-5
 # log s / b and log e^2 at the start, and bounds of log e^2: the density has a mode for what is nearly quadratic and one
 # for what is not
 MODES = ((-6.0, -14.0, (-28.0, -9.0)), (0.0, -4.0, (-9.0, -1.0)))
+# standard deviations of the priors of log l, log s, log b and log e^2, around l = sqrt(p) / 2, s = b, e^2 = 1e-5
 SPREADS = np.array([1.5, 4.0, 4.0, 8.0])
 BOUNDS = ((-6.0, 8.0), (-60.0, 60.0), (-60.0, 60.0))
 
