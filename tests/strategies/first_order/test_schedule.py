@@ -81,7 +81,7 @@ def kinds(history: History, count: int, number: int) -> list[str]:
     """What each of the next trials is: of the global model, the step of a local search, or another point."""
     model, domain = GradientModel("matern52", (None,)), Domain(history.space, history)
     found = FirstOrderSchedule(model).targets(domain, count, Key(0, number))
-    searches = local_searches(domain)[0] if domain.continuous.any() else []
+    searches = local_searches(domain).waiting if domain.continuous.any() else []
     steps = [local_step(model, domain, each, None) for each in searches]
     assert len(found) == count
     return [
@@ -114,7 +114,7 @@ def test_trials_of_the_global_model_alternate_with_those_of_local_searches() -> 
 def test_until_a_minimum_is_known_all_trials_are_local_where_all_parameters_are_continuous(number: int) -> None:
     space = sonde.Space(FLOATS)
     before, after = with_gradients(space, 0.49, 0.9, 0.42, 0.35), with_gradients(space, 0.49, 0.9, 0.42, 0.3)
-    assert [len(local_searches(Domain(space, each))[1]) for each in (before, after)] == [0, 1]
+    assert [len(local_searches(Domain(space, each)).minima) for each in (before, after)] == [0, 1]
     assert kinds(before, 3, number) == ["local", "point", "point"]
     assert kinds(after, 3, number) == (["global", "point", "global"] if number == 4 else ["point", "global", "point"])
 

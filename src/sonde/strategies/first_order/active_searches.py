@@ -29,6 +29,14 @@ class ActiveSearch(NamedTuple):
     other_minima: Array  # local minima that other searches have found, (k, d)
 
 
+class Searches(NamedTuple):
+    """The state of all local searches."""
+
+    waiting: list[ActiveSearch]  # those without a pending trial, the lowest first
+    minima: NDArray[np.int64]  # the trials at known local minima
+    first: bool  # no search has ended yet, and all trials belong to the first ones
+
+
 def is_high_dimensional(space: Space) -> bool:
     """Whether there are too many parameters for a global model."""
     return len(space) > HIGH_DIMENSION
@@ -64,20 +72,21 @@ def active_searches(searches: list[LocalSearch], values: Array) -> list[LocalSea
     ]
 
 
-def local_searches(domain: Domain, *, alternating: bool = False) -> tuple[list[ActiveSearch], NDArray[np.int64]]:
-    """Return the local searches without a pending trial, the lowest first, and the trials at known minima."""
+def local_searches(domain: Domain, *, alternating: bool = False) -> Searches:
+    """Return the local searches of a history."""
     history = domain.history
     numbers = np.sort(history.arrivals)
     requested = searching_locally(domain, numbers, alternating=alternating)
     values = history.feasible_values[numbers]
     units, gradients = history.units[numbers], history.unit_gradients(numbers)
     discrete = np.unique(units[:, ~domain.continuous], axis=0, return_inverse=True)[1].ravel()
-    every = bool(domain.continuous.all()) and not alternating  # until a minimum is known, every trial is a local one
+    every = bool(domain.continuous.all()) and not alternating  # until a search has ended, every trial is a local one
     trials = Evaluated(values, units[:, domain.continuous], gradients[:, domain.continuous], requested, discrete, every)
     searches = [each for each in replay(trials, FIRST) if np.isfinite(values[each.best])]
     active = active_searches(searches, values)
     minima = np.unique([each.best for each in searches if each.at_minimum]).astype(np.intp)
-    local = searching_locally(domain, history.pending.numbers, alternating=alternating) | (every and not len(minima))
+    first = every and not any(each.complete for each in searches)
+    local = searching_locally(domain, history.pending.numbers, alternating=alternating) | first
     pending = history.pending.units[local]
     waiting = []
     for each in sorted(active, key=lambda each: (each.converged, float(values[each.best]))):
@@ -88,4 +97,4 @@ def local_searches(domain: Domain, *, alternating: bool = False) -> tuple[list[A
             waiting.append(
                 ActiveSearch(each.side, each.caution, centre, int(numbers[each.best]), each.converged, units[others])
             )
-    return waiting, numbers[minima]
+    return Searches(waiting, numbers[minima], first)

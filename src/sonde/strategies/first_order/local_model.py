@@ -36,7 +36,7 @@ def local_step(model: GradientModel, domain: Domain, search: ActiveSearch, succe
     columns = np.flatnonzero(features.ordered & domain.continuous[features.groups])
     moving = features.groups[columns]
     local, own = local_observations(model, domain, search, columns)
-    region = fit_region(local, own, radius, model.profile(local))
+    region = fit_region(local, own, radius)
     low, high = (np.clip((edge - search.centre[moving]) / radius, -1.0, 1.0) for edge in (np.zeros(len(moving)), 1.0))
 
     def loss(u: Array) -> tuple[float, Array]:

@@ -62,6 +62,11 @@ class LocalSearch:
         return not (self.stepped or self.finished or self.converged)
 
     @property
+    def complete(self) -> bool:
+        """Whether it has ended at a local minimum that no other search had found."""
+        return self.finished and not self.duplicate
+
+    @property
     def at_minimum(self) -> bool:
         """Whether it has reached a local minimum that no other search had found."""
         return (self.finished or self.converged) and not self.duplicate
@@ -80,7 +85,7 @@ class Evaluated:
     gradients: Array
     requested: NDArray[np.bool_]
     discrete: NDArray[np.intp]
-    local_first: bool = False  # until a local minimum is known, every trial was requested
+    local_first: bool = False  # until a search has ended, every trial was requested
 
     def distances(self, i: int, others: list[int]) -> Array:
         """Return the maximum-norm distances of others from trial i."""
@@ -110,7 +115,7 @@ def replay(trials: Evaluated, first: int) -> list[LocalSearch]:
     searches = [LocalSearch(int(np.argmin(trials.values[:first])))]
     for i in range(min(first, count), count):
         search = _owner(trials, searches, i)
-        requested = trials.requested[i] or (trials.local_first and not any(each.at_minimum for each in searches))
+        requested = trials.requested[i] or (trials.local_first and not any(each.complete for each in searches))
         if search is None:
             if not requested and trials.values[i] >= np.min(trials.values[:i]):
                 continue

@@ -16,7 +16,7 @@ from sonde.strategies.bayesian.target import Box, Target
 from sonde.strategies.bayesian.trust_region import GAIN, progress_of
 from sonde.strategies.first_order.active_searches import (
     FIRST,
-    ActiveSearch,
+    Searches,
     is_high_dimensional,
     local_searches,
     searching_locally,
@@ -35,7 +35,7 @@ AROUND = 0.1  # distance in every continuous coordinate within which a combinati
 
 
 class FirstOrderSchedule:
-    """Steps and starts of local searches; from the first local minimum on, they alternate with the global model.
+    """Steps and starts of local searches; once one has ended, they alternate with the global model.
 
     In high dimension there is no global model.
     """
@@ -52,24 +52,21 @@ class FirstOrderSchedule:
         alternating, at_once = self._model.in_any_dimension, len(domain.history.pending) + count
         high = is_high_dimensional(domain.space) and not alternating
         local_first = bool(domain.continuous.all()) and not alternating and at_once <= LARGE
-        active: list[ActiveSearch] = []
-        minima = domain.history.completed.numbers[:0]
+        searches = Searches([], domain.history.completed.numbers[:0], first=False)
         if domain.continuous.any():  # a lattice has no local searches
-            active, minima = local_searches(domain, alternating=alternating)
-        if high or (local_first and not len(minima)):
-            return self._local_points(domain, active, minima, count, key)
-        return self._alternating(domain, active, minima, count, key)
+            searches = local_searches(domain, alternating=alternating)
+        if high or (local_first and searches.first):
+            return self._local_points(domain, searches, count, key)
+        return self._alternating(domain, searches, count, key)
 
-    def _alternating(
-        self, domain: Domain, active: list[ActiveSearch], minima: NDArray[np.int64], count: int, key: Key
-    ) -> list[Target | Array]:
+    def _alternating(self, domain: Domain, searches: Searches, count: int, key: Key) -> list[Target | Array]:
         """Return a target for each point: of the global model for even numbers, of a local search for odd ones."""
         history = domain.history
         values, at_once = history.feasible_values[history.completed.numbers], len(history.pending) + count
         progress = progress_of(values, FIRST, PATIENCE, at_once)
         surrogate = self._model.fit(domain.space, history)
         best = surrogate.incumbents[0]
-        distances = np.abs(history.units[minima] - best)[:, domain.continuous].max(axis=1, initial=0.0)
+        distances = np.abs(history.units[searches.minima] - best)[:, domain.continuous].max(axis=1, initial=0.0)
         if np.any(distances < SAME_MINIMUM):  # the last digits of a minimum are the local search's business
             surrogate = _with_margin(surrogate)
         trust_region = Target(surrogate, Box.around(best, progress.side, domain.continuous))
@@ -81,14 +78,10 @@ class FirstOrderSchedule:
             if trial.number % 2 == 0 or not domain.continuous.any():
                 targets.append(exploration if progress.stalled and trial.number % 4 == 2 else trust_region)
             else:
-                targets.append(
-                    self._local_point(domain, active, minima, trial.number // 2, surrogate.feasibility, trial)
-                )
+                targets.append(self._local_point(domain, searches, trial.number // 2, surrogate.feasibility, trial))
         return targets
 
-    def _local_points(
-        self, domain: Domain, active: list[ActiveSearch], minima: NDArray[np.int64], count: int, key: Key
-    ) -> list[Target | Array]:
+    def _local_points(self, domain: Domain, searches: Searches, count: int, key: Key) -> list[Target | Array]:
         """Return steps and starts of local searches.
 
         If not all parameters are continuous, every other trial is the incumbent with one discrete parameter changed.
@@ -104,26 +97,26 @@ class FirstOrderSchedule:
                 points.append(changed)
             else:
                 index = trial.number if every else trial.number // 2
-                points.append(self._local_point(domain, active, minima, index, success, trial))
+                points.append(self._local_point(domain, searches, index, success, trial))
         return points
 
     def _local_point(
-        self, domain: Domain, active: list[ActiveSearch], minima: NDArray[np.int64], index: int,
-        success: Feasibility | None, trial: Key,
-    ) -> Array:  # fmt: skip
+        self, domain: Domain, searches: Searches, index: int, success: Feasibility | None, trial: Key
+    ) -> Array:
         """Return the next step of a local search, or a new start."""
         step = None
-        if continues_search(active, index):
-            step = local_step(self._model, domain, active.pop(0), success)
-        return self._starts.sample(domain, minima, trial) if step is None else step
+        if continues_search(searches, index):
+            step = local_step(self._model, domain, searches.waiting.pop(0), success)
+        return self._starts.sample(domain, searches.minima, trial) if step is None else step
 
 
-def continues_search(active: list[ActiveSearch], index: int) -> bool:
+def continues_search(searches: Searches, index: int) -> bool:
     """Whether the local trial of this index continues a search; otherwise it is a new start.
 
-    A converged search, which works on the last digits of the incumbent, gets every other one.
+    A converged search, which works on the last digits of the incumbent, gets every other one, the first search all.
     """
-    return bool(active) and (not active[0].converged or index % 2 == 0)
+    waiting = searches.waiting
+    return bool(waiting) and (searches.first or not waiting[0].converged or index % 2 == 0)
 
 
 def changed_point(domain: Domain, point: Array, rng: np.random.Generator) -> Array | None:

@@ -1,10 +1,11 @@
 """The model of a trust region: a Gaussian process on the observations around its centre, in units of the region.
 
-    u = (x - centre) / radius,    k(u, v) = s f(|u - v|^2 / l^2) + b (u.v / rho + 1)^2 + c
+    u = (x - centre) / radius,    k(u, v) = s exp(-|u - v|^2 / 2 l^2) + b (u.v / rho + 1)^2 + c
 
 The quadratic kernel is centred on the region. With gradients it is a Bayesian quasi-Newton method: the prior on the
 Hessian is isotropic, rotations cost it nothing, and every gradient is a secant equation. The process besides it models
-what is not quadratic (Ament & Gomes 2022, section 4.3, has the same sum, centred on the domain).
+what is not quadratic (Ament & Gomes 2022, section 4.3, has the same sum, centred on the domain). It is a smooth one,
+which learns terms of third and fourth order from few gradients.
 
 Observations far from the centre are dominated by terms of higher order: a quartic is 10^8 times its value at a hundred
 times the distance. A stationary residual cannot be that small near the centre. So every observation has noise in
@@ -27,7 +28,6 @@ from sonde.surrogates.gradient.fitting import Observations
 from sonde.surrogates.gradient.gp import GradientPosterior
 from sonde.surrogates.gradient.marginal_likelihood import Evidence, noise_of
 from sonde.surrogates.gradient.observations import ObservationLayout
-from sonde.surrogates.gradient.profiles import PROFILES
 from sonde.surrogates.gradient.subspace import Subspace
 
 Array = NDArray[np.float64]
@@ -76,7 +76,7 @@ def nearest(distances: Array, width: int) -> Index:
 
 
 @np.errstate(over="ignore")
-def fit_region(observations: Observations, centre: int, radius: float, profile: str) -> RegionModel:
+def fit_region(observations: Observations, centre: int, radius: float) -> RegionModel:
     """Return the model of the region around one of the observations."""
     unit = _unit(observations, centre, radius)
     scaled = Observations(
@@ -90,8 +90,8 @@ def fit_region(observations: Observations, centre: int, radius: float, profile: 
     if 2 * len(scaled.values) < scaled.x.shape[1] and scaled.hessians is None:
         subspace = Subspace.of(scaled)
         scaled, dimension = subspace.reduce(scaled), subspace.complement_dim
-    covariance = _fitted(scaled, centre, profile, dimension)
-    data = _Data.of(scaled, centre, profile, dimension)
+    covariance = _fitted(scaled, centre, dimension)
+    data = _Data.of(scaled, centre, dimension)
     noise = noise_of(covariance, data.layout, data.known_noise, data.misfits, data.misfits)
     return RegionModel(GradientPosterior.after(covariance, data.layout, data.y, noise), subspace)
 
@@ -125,10 +125,10 @@ class _Data:
     misfits: Array
 
     @classmethod
-    def of(cls, scaled: Observations, centre: int, profile: str, complement_dim: int) -> _Data:
+    def of(cls, scaled: Observations, centre: int, complement_dim: int) -> _Data:
         usable = np.isfinite(scaled.gradients)
         curvatures, entries = np.empty(0), np.empty((3, 0), dtype=np.intp)
-        if scaled.hessians is not None and PROFILES[profile].smooth > 1:
+        if scaled.hessians is not None:
             known = np.isfinite(scaled.hessians) & np.triu(np.ones(scaled.hessians.shape[1:], dtype=bool))
             entries, curvatures = np.stack(np.nonzero(known)), scaled.hessians[known]
         layout = ObservationLayout(scaled.x, np.stack(np.nonzero(usable)), entries)
@@ -148,21 +148,21 @@ def _mean_squares(rows: Array, centre: int, zeros: int) -> Array:
     return np.asarray(np.nansum(differences**2, axis=1) / count)
 
 
-def _fitted(scaled: Observations, centre: int, profile: str, complement_dim: int) -> GradientCovariance:
+def _fitted(scaled: Observations, centre: int, complement_dim: int) -> GradientCovariance:
     """Return the covariance of the highest posterior density, given the observations nearest to the centre."""
     squares = np.sum(scaled.x**2, axis=1)
     squares[centre] = -1.0  # before others at the same point
     count = max(4, int(FITTED_ROWS / scaled.width))
     rows = np.sort(np.argsort(squares, kind="stable")[:count])
     few, centre = scaled.rows(rows), int(np.searchsorted(rows, centre))
-    data = _Data.of(few._replace(hessians=None), centre, profile, complement_dim)
+    data = _Data.of(few._replace(hessians=None), centre, complement_dim)
     evidence = Evidence(data.layout, data.y, data.known_noise, data.misfits, data.misfits)
     groups = np.zeros(scaled.x.shape[1], dtype=np.intp)
     dimension = len(groups) - bool(complement_dim) + complement_dim
 
     def covariance_at(free: Array) -> GradientCovariance:
         theta = np.array([free[0], free[1], -60.0, free[2], free[3]])
-        return GradientCovariance(groups, theta, True, profile, "quadratic", complement_dim)
+        return GradientCovariance(groups, theta, True, "rbf", "quadratic", complement_dim)
 
     location = np.array([0.5 * np.log(dimension / 4), 0.0, 0.0, np.log(1e-5)])
     location[1:3] = np.log(_size(covariance_at(location), data))
