@@ -31,7 +31,6 @@ class MappedKernel(Kernel):
         return self.kernel.smoothness
 
     def __call__(self, x: Array, y: Array) -> Array:
-        """Return the covariance of the mapped points."""
         mapping = self._map()
         return self.kernel(mapping(jnp.asarray(x)), mapping(jnp.asarray(y)))
 
