@@ -52,8 +52,7 @@ def _become_suggester(
         connection.execute(sql.CUT_SUGGESTER_LEASE, {"study": own.id, "ends": own.now + asker.suggester_lease})
     waiting = list(dict.fromkeys([*(ticket.asker for ticket in live), asker.name]))
     next_one = own.last.suggester if own.last.suggester in waiting else None
-    left = own.last.wait_for_askers(len(waiting), own.now) or own.last.wait_for_suggester(next_one, asker.name, own.now)
-    if busy or left > 0:
+    if busy or own.last.pause(len(waiting), next_one, asker.name, own.now) > 0:
         _leave_tickets(connection, own, mine, {ticket.token for ticket in tickets})
         other = (own.suggester, own.process) if busy else (None, "")
         return AskReply(got, len(missing), suggester=other[0], process=other[1])
@@ -70,9 +69,8 @@ def finish(
 ) -> list[TrialRecord] | None:
     """Insert the suggestions of a batch, and end the suggester's lease."""
     if own.suggester != asker.name:
-        return (
-            steps.under(connection, own.id, tokens) or None
-        )  # the reply to a first try was lost, or the lease has ended
+        # The reply to a first try was lost, or the lease has ended.
+        return steps.under(connection, own.id, tokens) or None
     tickets = {ticket.token: ticket for ticket in _tickets(connection, own)}
     mine = {token: Ticket(token, asker.name, asker.lease, None, 0.0) for token in tokens}
     live = [ticket for token in reply.suggest_for if (ticket := mine.get(token) or tickets.get(token)) is not None]
@@ -116,7 +114,7 @@ def may_have_something(row: Any, asker: Asker, now: float) -> tuple[bool, float]
         return False, ends - now
     last = steps.last_suggestion(row)
     next_one = last.suggester if row.suggester_waits else row.oldest
-    pause = last.wait_for_askers(row.waiting, now) or last.wait_for_suggester(next_one, asker.name, now)
+    pause = last.pause(row.waiting, next_one, asker.name, now)
     return pause == 0, pause
 
 
@@ -125,10 +123,8 @@ def _claim(connection: sa.Connection, own: Locked, claimed: dict[str, int], aske
     if not claimed:
         return []
     common = {"study": own.id, "rev": own.revision, "who": asker.name, "stamp": own.stamp, **_lease(own, asker.lease)}
-    connection.execute(
-        sql.START,
-        [{**common, "claimed": number, "drawn": token} for token, number in claimed.items()],
-    )
+    starts = [{**common, "claimed": number, "drawn": token} for token, number in claimed.items()]
+    connection.execute(sql.START, starts)
     return steps.under(connection, own.id, list(claimed))
 
 

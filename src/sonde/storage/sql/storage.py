@@ -42,7 +42,6 @@ class SqlStorage(Storage):
         return self._database.now()
 
     def close(self) -> None:
-        """Close the connections."""
         self._database.close()
 
     def _write(
@@ -61,28 +60,22 @@ class SqlStorage(Storage):
     # studies
 
     def create_study(self, header: StudyHeader) -> StudyHeader:
-        """Create a study."""
         dated = replace(header, created=self.now(), key=header.key or uuid.uuid4().hex)
         return self._database.write(lambda connection: catalogue.create(connection, dated), durable=True)
 
     def find_study(self, name: str) -> StudyHeader:
-        """Return the header of a study."""
         return self._database.read(lambda connection: catalogue.find(connection, name))
 
     def studies(self) -> list[StudySummary]:
-        """Return all studies."""
         return self._database.read(catalogue.summaries)
 
     def delete_study(self, name: str) -> None:
-        """Delete a study."""
         key = self.find_study(name).key  # by its key: a second try may find another study of that name
         self._database.write(lambda connection: catalogue.delete(connection, key), durable=True)
 
     # reading
 
     def changes(self, study: str, since: int) -> Changes:
-        """Return changed columns."""
-
         def work(connection: sa.Connection) -> Changes:
             own, revision = steps.revision(connection, study)
             if revision == since:
@@ -92,8 +85,6 @@ class SqlStorage(Storage):
         return self._database.read(work)
 
     def records(self, study: str, since: int) -> tuple[int, list[TrialRecord]]:
-        """Return changed records."""
-
         def work(connection: sa.Connection) -> tuple[int, list[TrialRecord]]:
             own, revision = steps.revision(connection, study)
             if revision == since:
@@ -104,8 +95,6 @@ class SqlStorage(Storage):
         return self._database.read(work)
 
     def record(self, study: str, number: int) -> TrialRecord:
-        """Return one record."""
-
         def work(connection: sa.Connection) -> TrialRecord | None:
             return steps.find(connection, steps.revision(connection, study)[0], TrialKey(number))
 
@@ -119,20 +108,16 @@ class SqlStorage(Storage):
     def begin_ask(
         self, study: str, tokens: Sequence[str], asker: Asker, *, since: int = 0, limit: int | None = None
     ) -> AskReply:
-        """Expire leases, claim waiting trials, become the suggester or leave tickets."""
-
         def work(connection: sa.Connection, own: Locked) -> AskReply:
             reply = asking.begin(connection, own, tokens, asker, since, limit)
-            if (
-                reply.missing and not reply.granted and reply.suggester is None
-            ):  # with one more waiting, the next suggester may begin
+            if reply.missing and not reply.granted and reply.suggester is None:
+                # With one more waiting, the next suggester may begin.
                 waiting.tell_waiters(connection, self._database, study)
             return reply
 
         return self._write(study, work, durable=False)
 
     def wait(self, study: str, tokens: Sequence[str], asker: Asker, seconds: float) -> None:
-        """Wait for a change that may concern the asker."""
         values = {"key": study, "first": tokens[0]}
 
         def look(connection: sa.Connection) -> tuple[bool, float]:
@@ -144,8 +129,6 @@ class SqlStorage(Storage):
         waiting.wait(self._database, study, look, seconds)
 
     def renew_suggester_lease(self, study: str, asker: Asker) -> bool:
-        """Extend the suggester's lease."""
-
         def work(connection: sa.Connection) -> bool:
             ends = self._database.clock(connection) + asker.suggester_lease
             values = {"key": study, "who": asker.name, "ends": ends}
@@ -154,8 +137,6 @@ class SqlStorage(Storage):
         return self._database.write(work, durable=False)
 
     def end_suggester_lease(self, study: str, suggester: str) -> None:
-        """End the suggester's lease."""
-
         def work(connection: sa.Connection, own: Locked) -> None:
             if own.suggester == suggester:
                 asking.end_suggester_lease(connection, own)
@@ -165,14 +146,12 @@ class SqlStorage(Storage):
     def finish_ask(
         self, study: str, reply: AskReply, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
     ) -> list[TrialRecord] | None:
-        """Insert suggestions and end the suggester's lease."""
         return self._write(
             study, lambda connection, own: asking.finish(connection, own, reply, rows, tokens, asker), durable=False,
             wakes=True,
         )  # fmt: skip
 
     def withdraw(self, study: str, tokens: Sequence[str], asker: Asker) -> None:
-        """Undo an ask."""
         self._write(
             study, lambda connection, own: asking.withdraw(connection, own, tokens, asker), durable=False, wakes=True
         )
@@ -180,7 +159,6 @@ class SqlStorage(Storage):
     def enqueue(
         self, study: str, rows: Sequence[bytes], attributes: Mapping[str, Any], *, tokens: Sequence[str] | None = None
     ) -> list[int]:
-        """Insert waiting trials."""
         text = attributes_text(attributes)
         new = [{"row": row, "state": State.WAITING.value, "attributes": text} for row in rows]
         return self._insert(study, new, tokens, wakes=True)
@@ -192,7 +170,6 @@ class SqlStorage(Storage):
         *,
         tokens: Sequence[str] | None = None,
     ) -> list[int]:
-        """Insert finished trials."""
         new = [
             {"row": row, **outcome_columns(outcome), "attributes": attributes_text(attributes)}
             for row, outcome, attributes in trials
@@ -219,7 +196,6 @@ class SqlStorage(Storage):
     def tell(
         self, study: str, trial: TrialKey, outcome: Outcome, attributes: Mapping[str, Any], *, row: bytes | None = None
     ) -> TrialRecord:
-        """Record a result."""
         attributes = plain_attributes(attributes)
 
         def work(connection: sa.Connection, own: Locked) -> TrialRecord:
@@ -240,8 +216,6 @@ class SqlStorage(Storage):
         return self._write(study, work, durable=True)
 
     def heartbeat(self, study: str, tokens: Sequence[str], lease: float) -> None:
-        """Extend leases."""
-
         def work(connection: sa.Connection) -> None:
             own, _ = steps.revision(connection, study)
             ends = self._database.clock(connection) + lease
@@ -251,8 +225,6 @@ class SqlStorage(Storage):
         self._database.write(work, durable=False)
 
     def release(self, study: str, trials: Sequence[TrialKey]) -> None:
-        """Give trials back."""
-
         def work(connection: sa.Connection, own: Locked) -> None:
             found = [steps.find(connection, own.id, trial) for trial in trials]
             running = [record.number for record in found if record is not None and record.state is State.RUNNING]
@@ -262,8 +234,6 @@ class SqlStorage(Storage):
         self._write(study, work, durable=True, wakes=True)
 
     def cancel(self, study: str, trials: Sequence[TrialKey]) -> None:
-        """Cancel trials."""
-
         def work(connection: sa.Connection, own: Locked) -> None:
             records = [steps.known(connection, own, trial) for trial in trials]
             left = [record for record in records if record.state is not State.CANCELLED]
@@ -276,8 +246,6 @@ class SqlStorage(Storage):
     # states of strategies
 
     def load_state(self, study: str, name: str) -> bytes | None:
-        """Return a state."""
-
         def work(connection: sa.Connection) -> bytes | None:
             own, _ = steps.revision(connection, study)
             return connection.execute(sql.SELECT_STATE, {"study": own, "one": name}).scalar()
@@ -285,8 +253,6 @@ class SqlStorage(Storage):
         return self._database.read(work)
 
     def save_state(self, study: str, name: str, state: bytes) -> None:
-        """Keep a state."""
-
         def work(connection: sa.Connection) -> None:
             own, _ = steps.revision(connection, study)
             there = connection.execute(sql.SELECT_STATES, {"study": own}).all()  # the latest first
