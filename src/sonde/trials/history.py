@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,26 +31,15 @@ _CODE = {state: code for code, state in enumerate(State)} | {state.value: code f
 ROUNDING = 1e-9  # relative difference below which two values of a configuration are equal
 
 
-class ChangedRow(NamedTuple):
-    """The columns of a changed trial that strategies need."""
-
-    number: int
-    state: str
-    revision: int
-    row: bytes
-    value: float | None
-    noise: float | None
-    gradient: bytes | None
-    hessian: bytes | None
-    constraints: Any
-
-
 @dataclass(frozen=True)
 class Changes:
-    """The trials that changed since some revision, and the revision that a reader has after them."""
+    """The trials that changed since some revision, and the revision that a reader has after them.
+
+    A row has number, state, revision, row, value, noise, gradient, hessian and constraints of a trial.
+    """
 
     revision: int
-    rows: Sequence[tuple[Any, ...]]  # fields of ChangedRow, in that order
+    rows: Sequence[tuple[Any, ...]]
 
 
 class StateCache(Protocol):
@@ -135,11 +124,8 @@ class History:
         self._noise.put(index, np.array(noise, dtype=float)[:, None])
         violations = [max(levels.values(), default=0.0) if levels else 0.0 for levels in constraints]
         self._violations.put(index, np.array(violations)[:, None])
-        for column, told in (
-            (self.gradients, gradients),
-            (self.hessians, hessians),
-            (self.constraints, constraints),
-        ):
+        extras = (self.gradients, gradients), (self.hessians, hessians), (self.constraints, constraints)
+        for column, told in extras:
             column.update((number, item) for number, item in zip(numbers, told, strict=True) if item is not None)
         if self._known_rows is not None:
             self._known_rows.update(rows)
