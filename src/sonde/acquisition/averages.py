@@ -7,8 +7,8 @@ Symbols: B batches of q points, d parameters.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sonde.acquisition.port import Acquisition
 
 Array = NDArray[np.float64]
+LogProbability = Callable[[Array], tuple[Array, Array]]  # at units (m, d): values (m,) and gradients (m, d)
 
 LEAST = -1e100  # stands for the logarithm of zero: finite, so that an optimizer can compare it
 
@@ -30,14 +31,6 @@ def average(values: Array, *, log: bool, axis: int = -1) -> tuple[Array, Array]:
     total = weights.sum(axis=axis, keepdims=True)
     mean = largest + np.log(total / values.shape[axis])
     return mean.squeeze(axis), weights / total
-
-
-class LogProbability(Protocol):
-    """The logarithm of a probability at units (m, d): values (m,) and gradients (m, d)."""
-
-    def __call__(self, units: Array) -> tuple[Array, Array]:
-        """Return values and gradients."""
-        ...
 
 
 @dataclass(frozen=True)
