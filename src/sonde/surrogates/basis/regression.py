@@ -104,10 +104,6 @@ class Regression:
         """Return the statistics of the observations of both."""
         return Regression(self.count + other.count, self.gram + other.gram, self.size)
 
-    def without(self, other: Regression) -> Regression:
-        """Return the statistics without the observations of ``other``."""
-        return Regression(self.count - other.count, self.gram - other.gram, self.size)
-
     def most_probable(self) -> Hyperparameters:
         """Return alpha and beta that nearly maximise the marginal likelihood for eta = 0, by MacKay's fixed point."""
         eigenvalues, _ = self._eigen
