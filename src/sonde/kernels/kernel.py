@@ -105,16 +105,22 @@ class Product(Joined):
     operation = staticmethod(operator.mul)
 
 
-class Scaled(Kernel):
-    """c k."""
+class Derived(Kernel):
+    """Base class of kernels derived from one kernel k, and as smooth as it."""
 
-    kernel: Kernel
-    factor: Any = eqx.field(converter=positive)
+    kernel: eqx.AbstractVar[Kernel]
 
     @property
     def smoothness(self) -> float:
         """Smoothness of k."""
         return self.kernel.smoothness
+
+
+class Scaled(Derived):
+    """c k."""
+
+    kernel: Kernel
+    factor: Any = eqx.field(converter=positive)
 
     def __call__(self, x: Array, y: Array) -> Array:
         return self.factor * self.kernel(x, y)
@@ -125,7 +131,7 @@ class Scaled(Kernel):
         return None if own is None else join(lambda k: self.factor * k, own)
 
 
-class Power(Kernel):
+class Power(Derived):
     """k^p, p a positive integer."""
 
     kernel: Kernel
@@ -134,11 +140,6 @@ class Power(Kernel):
     def __check_init__(self) -> None:
         if not isinstance(self.exponent, int) or isinstance(self.exponent, bool) or self.exponent < 1:
             raise KernelError(f"a kernel's exponent must be an integer, 1 or more, got {self.exponent!r}")
-
-    @property
-    def smoothness(self) -> float:
-        """Smoothness of k."""
-        return self.kernel.smoothness
 
     def __call__(self, x: Array, y: Array) -> Array:
         return self.kernel(x, y) ** self.exponent

@@ -54,7 +54,6 @@ class LinearMap(Map):
         return self.matrix * x if self.matrix.ndim == 1 else self.matrix @ x
 
     def rows(self, points: Array) -> Array:
-        """Map points."""
         self._check(points)
         return points * self.matrix if self.matrix.ndim == 1 else points @ self.matrix.T
 
@@ -74,15 +73,12 @@ class Identity(Map):
         return x
 
     def rows(self, points: Array) -> Array:
-        """Return the points."""
         return points
 
     def jvp(self, points: Array, vectors: Array) -> Array:
-        """Return the vectors."""
         return vectors
 
     def vjp(self, points: Array, covectors: Array) -> Array:
-        """Return the covectors."""
         return covectors
 
 

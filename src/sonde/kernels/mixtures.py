@@ -17,22 +17,17 @@ from sonde.errors import KernelError
 from sonde.kernels.dot import Dot
 from sonde.kernels.inputs import ARD, Linear, Warp
 from sonde.kernels.isotropic import RBF
-from sonde.kernels.kernel import Assembled, Kernel
+from sonde.kernels.kernel import Assembled, Derived, Kernel
 from sonde.kernels.maps import Feature, FunctionMap, LinearMap
 from sonde.kernels.parameters import parameter, positive
 from sonde.kernels.structure import Structure, join
 
 
-class VerticalScaling(Kernel):
+class VerticalScaling(Derived):
     """f(x) k(x, y) f(y), f a smooth scalar function of a point."""
 
     kernel: Kernel
     function: Callable[[Array], Array]
-
-    @property
-    def smoothness(self) -> float:
-        """Smoothness of k."""
-        return self.kernel.smoothness
 
     def __call__(self, x: Array, y: Array) -> Array:
         return jnp.asarray(self.function(x) * self.kernel(x, y) * self.function(y))
