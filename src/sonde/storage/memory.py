@@ -183,7 +183,7 @@ class MemoryStorage(Storage):
                     return
                 if own.suggester is None or own.suggester_lease_ends < now:
                     names = list(dict.fromkeys(ticket.asker for ticket in own.tickets.values()))
-                    next_one = rules.next_suggester(names, own.last)
+                    next_one = own.last.suggester if own.last.suggester in names else next(iter(names), None)
                     pause = own.last.pause(len(names), next_one, asker.name, now)
                     if pause == 0:
                         return

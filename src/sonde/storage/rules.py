@@ -6,14 +6,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sonde.errors import (
-    ConflictingResult,
-    IllegalTransition,
-    OptionError,
-    StudyExists,
-    StudyNotFound,
-    UnknownTrial,
-)
+from sonde.errors import ConflictingResult, IllegalTransition, OptionError, StudyExists, StudyNotFound, UnknownTrial
 from sonde.trials import Outcome, State, TrialKey, TrialRecord, failure
 
 # Stored, and recognized by its text: it must not change.
@@ -50,12 +43,6 @@ class LastSuggestion(NamedTuple):
         if for_askers > 0:
             return for_askers
         return left + GRACE if next_one not in (None, asker) and 0 < left + GRACE <= self.took + GRACE else 0.0
-
-
-def next_suggester(waiting: Iterable[str], last: LastSuggestion) -> str | None:
-    """Return which of the waiting askers (the oldest first) suggests next: the last suggester has a fitted model."""
-    names = list(waiting)
-    return last.suggester if last.suggester in names else next(iter(names), None)
 
 
 def new_token() -> str:
