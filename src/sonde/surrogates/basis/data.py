@@ -26,7 +26,7 @@ class Table(NamedTuple):
     y: Array
     noise: Array
 
-    def rows(self, chosen: slice | NDArray[np.intp]) -> Table:
+    def rows(self, chosen: slice | NDArray[np.intp] | NDArray[np.bool_]) -> Table:
         """Return some of the rows."""
         return Table(*(column[chosen] for column in self))
 
