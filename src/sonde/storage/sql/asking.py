@@ -37,9 +37,8 @@ def begin(own: Locked, tokens: Sequence[str], asker: Asker, since: int, limit: i
 
 
 def _become_suggester(
-    own: Locked, missing: Sequence[str], asker: Asker, since: int, limit: int | None,
-    got: list[TrialRecord],
-) -> AskReply:  # fmt: skip
+    own: Locked, missing: Sequence[str], asker: Asker, since: int, limit: int | None, got: list[TrialRecord]
+) -> AskReply:
     mine = [Ticket(token, asker.name, asker.lease, limit, own.now + asker.suggester_lease) for token in missing]
     tickets = _tickets(own)
     live = [ticket for ticket in tickets if own.now <= ticket.ends <= own.now + 2 * asker.suggester_lease]
