@@ -9,7 +9,7 @@ from tests.optimizers.functions import Function, quadratic, rosenbrock
 from tests.space.spaces import examples
 
 from sonde.optimizers import bfgs
-from sonde.optimizers.curvature import DenseInverse, PairInverse, initial, update
+from sonde.optimizers.curvature import DenseInverse, PairInverse, initial
 
 ZEROS, ONES = np.zeros(5), np.ones(5)
 
@@ -72,17 +72,16 @@ def test_the_inverse_hessian_is_that_of_the_textbook() -> None:
     """BFGS updates of an inverse Hessian that begins with s.y / y.y of the first pair, for two starts at once."""
     _, matrix, _ = quadratic(6, 0)
     rng = np.random.default_rng(0)
-    inverse, curved = np.zeros((2, 6, 6)), np.zeros(2, dtype=bool)
-    expected = None
+    found, expected = initial(2, 6), None
     for s in rng.normal(size=(9, 6)):
         y = matrix @ s
-        inverse, curved = update(inverse, curved, np.array([s, 0 * s]), np.array([y, 0 * y]))
+        found = found.updated(np.array([s, 0 * s]), np.array([y, 0 * y]))
         left = np.eye(6) - np.outer(s, y) / (s @ y)
         start = s @ y / (y @ y) * np.eye(6) if expected is None else expected
         expected = left @ start @ left.T + np.outer(s, s) / (s @ y)
-        np.testing.assert_allclose(inverse[0], expected, rtol=1e-9, atol=1e-12)
-    assert curved.tolist() == [True, False]
-    assert not inverse[1].any()
+        np.testing.assert_allclose(found.inverse[0], expected, rtol=1e-9, atol=1e-12)
+    assert found.curved.tolist() == [True, False]
+    assert not found.inverse[1].any()
 
 
 def test_it_takes_about_as_many_calls_as_scipy() -> None:

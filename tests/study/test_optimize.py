@@ -317,11 +317,20 @@ def test_a_notebook_without_widgets_gets_lines(monkeypatch: pytest.MonkeyPatch, 
 def test_the_last_state_of_the_bar_is_drawn_before_it_stops() -> None:
     bar = Bar("study", 5, Console(file=io.StringIO()))
     drawn: list[float] = []
-    bar._bar.refresh = lambda: drawn.append(bar._bar.tasks[0].completed)  # type: ignore[method-assign]
-    bar._bar.live.stop = lambda: drawn.append(-1.0)  # type: ignore[method-assign]
+    update, stop = bar._live.update, bar._live.stop
+
+    def noted_update(shown: Any, *, refresh: bool) -> None:
+        update(shown, refresh=refresh)
+        drawn.append(bar._bar.tasks[0].completed if refresh else -2.0)
+
+    def noted_stop() -> None:
+        stop()
+        drawn.append(-1.0)
+
+    bar._live.update, bar._live.stop = noted_update, noted_stop  # type: ignore[assignment, method-assign]
     with bar:
         bar.show(5, 0, 1.0)
-    assert drawn[-2:] == [5, -1]
+    assert drawn == [5, -1]
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ Symbols: B batches of q points, d parameters.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sonde.acquisition.port import Acquisition
 
 Array = NDArray[np.float64]
+LogProbability = Callable[[Array], tuple[Array, Array]]  # at units (m, d): values (m,) and gradients (m, d)
 
 LEAST = -1e100  # stands for the logarithm of zero: finite, so that an optimizer can compare it
 
@@ -32,14 +33,6 @@ def average(values: Array, *, log: bool, axis: int = -1) -> tuple[Array, Array]:
     return mean.squeeze(axis), weights / total
 
 
-class LogProbability(Protocol):
-    """The logarithm of a probability at units (m, d): values (m,) and gradients (m, d)."""
-
-    def __call__(self, units: Array) -> tuple[Array, Array]:
-        """Return values and gradients."""
-        ...
-
-
 @dataclass(frozen=True)
 class Average(Acquisition):
     """The mean of an acquisition function over models: hyperparameters are integrated out (Snoek et al. 2012)."""
@@ -52,15 +45,12 @@ class Average(Acquisition):
         return self.parts[0].log
 
     def fresh(self, step: int) -> Average:
-        """Return the mean with other base samples in each part."""
         return Average(tuple(part.fresh(step) for part in self.parts))
 
     def values(self, batches: Array) -> Array:
-        """Return the mean of the parts."""
         return average(np.stack([part.values(batches) for part in self.parts]), log=self.log, axis=0)[0]
 
     def gradients(self, batches: Array) -> tuple[Array, Array]:
-        """Return the mean of the parts and its gradient."""
         pairs = [part.gradients(batches) for part in self.parts]
         values, shares = average(np.stack([value for value, _ in pairs]), log=self.log, axis=0)
         return values, np.sum(shares[..., None, None] * np.stack([gradient for _, gradient in pairs]), axis=0)
@@ -84,15 +74,12 @@ class FeasibilityWeighted(Acquisition):
         return self.part.log
 
     def fresh(self, step: int) -> FeasibilityWeighted:
-        """Return the same with other base samples."""
         return replace(self, part=self.part.fresh(step))
 
     def values(self, batches: Array) -> Array:
-        """Return the weighted values."""
         return self._combine(self.part.values(batches), None, batches)[0]
 
     def gradients(self, batches: Array) -> tuple[Array, Array]:
-        """Return the weighted values and their gradients."""
         return self._combine(*self.part.gradients(batches), batches)
 
     def _combine(self, values: Array, gradients: Array | None, batches: Array) -> tuple[Array, Array]:
@@ -112,11 +99,9 @@ class ProbabilityOfFeasibility(Acquisition):
     log = True
 
     def values(self, batches: Array) -> Array:
-        """Return log P."""
         return self.gradients(batches)[0]
 
     def gradients(self, batches: Array) -> tuple[Array, Array]:
-        """Return log P and its gradient."""
         count, size, width = batches.shape
         logs, gradients = self.feasible(batches.reshape(-1, width))
         return logs.reshape(count, size).sum(axis=1), gradients.reshape(batches.shape)

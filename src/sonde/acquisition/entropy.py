@@ -45,15 +45,12 @@ class Entropy(Acquisition):
     temperature: float = 0.05  # tau
 
     def fresh(self, step: int) -> Entropy:
-        """Return the same with other base samples, for stochastic gradient ascent."""
         return replace(self, seed=self.seed + 1 + step)
 
     def values(self, batches: Array) -> Array:
-        """Return the expected decrease for each batch."""
         return np.concatenate([self._forward(block).value for block in _blocks(batches)])
 
     def gradients(self, batches: Array) -> tuple[Array, Array]:
-        """Return the expected decrease and its gradient."""
         pairs = [self._backward(self._forward(block), block) for block in _blocks(batches)]
         return np.concatenate([value for value, _ in pairs]), np.concatenate([gradient for _, gradient in pairs])
 

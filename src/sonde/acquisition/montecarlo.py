@@ -42,17 +42,14 @@ class MonteCarlo(Acquisition):
         return self.utility.log
 
     def fresh(self, step: int) -> MonteCarlo:
-        """Return the same with other base samples, for stochastic gradient ascent."""
         return replace(self, seed=self.seed + 1 + step)
 
     def values(self, batches: Array) -> Array:
-        """Return the mean utility of each batch."""
         factor, base, posterior = self._sampled(batches)
         value, _, _ = self.utility.function(posterior.mean[:, None, :], base @ factor.swapaxes(-1, -2), self.best)
         return average(value, log=self.log)[0]
 
     def gradients(self, batches: Array) -> tuple[Array, Array]:
-        """Return the mean utility and its gradient in the new points."""
         factor, base, posterior = self._sampled(batches)
         spread = base @ factor.swapaxes(-1, -2)
         value, mean_gradient, spread_gradient = self.utility.function(posterior.mean[:, None, :], spread, self.best)

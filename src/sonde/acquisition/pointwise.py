@@ -39,11 +39,9 @@ class Pointwise(Acquisition):
         return self.formula.startswith("log_")
 
     def values(self, batches: Array) -> Array:
-        """Return the average over fantasies."""
         return self._evaluate(batches)[1]
 
     def gradients(self, batches: Array) -> tuple[Array, Array]:
-        """Return the average and its gradient."""
         predicted, value, mean_gradient, deviation_gradient = self._evaluate(batches)
         variance_gradient = deviation_gradient / (2 * np.sqrt(predicted.variance))
         return value, self.features.vjp(predicted.vjp(mean_gradient, variance_gradient)[:, None, :], batches)

@@ -19,7 +19,7 @@ class Acquisition(ABC):
     log: bool = False
 
     def fresh(self, step: int) -> Acquisition:
-        """Return the same function with other base samples; itself, where it has none."""
+        """Return it with other base samples, for stochastic gradient ascent; itself, where it has none."""
         return self
 
     @abstractmethod

@@ -44,15 +44,11 @@ def read_space(command: Sequence[str], file: Path | None) -> tuple[Template, Spa
             "the command has no parameters to tune; write a placeholder where a value goes, e.g. "
             "--lr {lr:float:1e-5..1e-1:log}, or give a --space file"
         )
-    space = _space(data | {"parameters": {**in_file, **template.parameters}})
-    _check_program(template, space)
-    return template, space
-
-
-def _space(data: Mapping[str, Any]) -> Space:
     from sonde.space import Space
 
-    return Space.from_data(data)
+    space = Space.from_data(data | {"parameters": {**in_file, **template.parameters}})
+    _check_program(template, space)
+    return template, space
 
 
 def _load(file: Path) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from sonde.errors import OptionError
-from sonde.igo.families import Bernoulli
+from sonde.igo.families import Bernoulli, whole_number
 from sonde.igo.preference import truncation
-from sonde.igo.search import IGO, whole_number
+from sonde.igo.search import IGO
 
 
 class PBIL(IGO):

@@ -69,7 +69,7 @@ class Bernoulli(Family):
     """Independent bits; theta has the probability of each to be one."""
 
     def __init__(self, count: int) -> None:
-        self.width = self.free = _count(count, "bits")
+        self.width = self.free = whole_number("the number of bits", count, 1)
 
     def start(self) -> Array:
         """Return one half for every bit."""
@@ -119,7 +119,8 @@ class Categorical(Family):
     """Independent choices among K categories; samples are indices, theta the probabilities (count, K), flattened."""
 
     def __init__(self, count: int, categories: int) -> None:
-        self.width, self.categories = _count(count, "choices"), _count(categories, "categories", least=2)
+        self.width = whole_number("the number of choices", count, 1)
+        self.categories = whole_number("the number of categories", categories, 2)
         self.free = self.width * (self.categories - 1)
 
     def start(self) -> Array:
@@ -216,9 +217,8 @@ class Gaussian(Family):
         mean, log_width = np.split(theta, 2)
         towards, wider = np.split(step, 2)
         log_width = log_width + np.clip(wider, -self.CHANGE, self.CHANGE)
-        edge = np.where(
-            np.isfinite(self.cells), 0.5 / self.cells, 0.0
-        )  # a mean past the last centre is too far from the next cell
+        # A mean past the last centre is too far from the next cell.
+        edge = np.where(np.isfinite(self.cells), 0.5 / self.cells, 0.0)
         return np.concatenate(
             [np.clip(mean + towards, edge, 1 - edge), np.clip(log_width, np.log(self._floor(n)), np.log(self.WIDE))]
         )
@@ -304,7 +304,8 @@ def _slices(sizes: Sequence[int]) -> list[slice]:
     return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
 
-def _count(given: int, what: str, least: int = 1) -> int:
+def whole_number(name: str, given: Any, least: int) -> int:
+    """Return a whole number of at least ``least``; raise OptionError for anything else."""
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
-        raise OptionError(f"the number of {what} must be a whole number of at least {least}, got {given!r}")
+        raise OptionError(f"{name} must be a whole number of at least {least}, got {given!r}")
     return int(given)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sonde.errors import OptionError
 from sonde.igo.adaptation import ALPHA, Adaptation
-from sonde.igo.families import Family, Samples
+from sonde.igo.families import Family, Samples, whole_number
 from sonde.igo.preference import Preference, centred, weigh
 
 Array: TypeAlias = NDArray[np.float64]
@@ -190,13 +190,6 @@ def _at_least(name: str, given: Any, least: float) -> Any:
     if isinstance(given, bool) or not isinstance(given, int | float | np.number) or not least <= given:
         raise OptionError(f"{name} must be a number of at least {least}, got {given!r}")
     return given
-
-
-def whole_number(name: str, given: Any, least: int) -> int:
-    """Return a whole number of at least ``least``; raise OptionError for anything else."""
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
-        raise OptionError(f"{name} must be a whole number of at least {least}, got {given!r}")
-    return int(given)
 
 
 def _in_unit(name: str, given: Any) -> float:

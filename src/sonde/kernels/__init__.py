@@ -18,53 +18,14 @@ from sonde.kernels.inputs import ARD, Linear, Warp
 from sonde.kernels.isotropic import RBF, Exponential, Matern, Matern12, Matern32, Matern52, RationalQuadratic
 from sonde.kernels.kernel import Constant, Kernel, Power, Product, Scaled, Sum
 from sonde.kernels.mixtures import Cosine, SpectralMixture, VariableLinearRegression, VerticalScaling
-from sonde.kernels.operators import (
-    GradientGram,
-    Gram,
-    HessianGram,
-    ValueGradientGram,
-    ValueGradientHessianGram,
-)
+from sonde.kernels.operators import GradientGram, Gram, HessianGram, ValueGradientGram, ValueGradientHessianGram
 from sonde.kernels.separable import DirectProduct, DirectSum
 from sonde.kernels.user import DotProduct, Function, InnerProducts, Isotropic
 
 __all__ = [
-    "ARD",
-    "RBF",
-    "Categorical",
-    "Constant",
-    "Cosine",
-    "DirectProduct",
-    "DirectSum",
-    "Dot",
-    "DotProduct",
-    "Exponential",
-    "ExponentiatedDot",
-    "Function",
-    "GradientGram",
-    "Gram",
-    "HessianGram",
-    "InnerProducts",
-    "Isotropic",
-    "Kernel",
-    "Linear",
-    "Matern",
-    "Matern12",
-    "Matern32",
-    "Matern52",
-    "NeuralNetwork",
-    "Polynomial",
-    "Power",
-    "Product",
-    "RBFNetwork",
-    "RationalQuadratic",
-    "Scaled",
-    "SpectralMixture",
-    "Sum",
-    "ValueGradientGram",
-    "ValueGradientHessianGram",
-    "VariableLinearRegression",
-    "VerticalScaling",
-    "Warp",
-    "White",
-]
+    "ARD", "RBF", "Categorical", "Constant", "Cosine", "DirectProduct", "DirectSum", "Dot", "DotProduct",
+    "Exponential", "ExponentiatedDot", "Function", "GradientGram", "Gram", "HessianGram", "InnerProducts",
+    "Isotropic", "Kernel", "Linear", "Matern", "Matern12", "Matern32", "Matern52", "NeuralNetwork", "Polynomial",
+    "Power", "Product", "RBFNetwork", "RationalQuadratic", "Scaled", "SpectralMixture", "Sum", "ValueGradientGram",
+    "ValueGradientHessianGram", "VariableLinearRegression", "VerticalScaling", "Warp", "White",
+]  # fmt: skip

@@ -16,14 +16,9 @@ class White(Kernel):
     """v [x = y]: independent noise at every point."""
 
     variance: Any = eqx.field(default=1.0, converter=positive)
-
-    @property
-    def smoothness(self) -> float:
-        """Zero: not differentiable."""
-        return 0
+    smoothness = 0.0  # sample paths are not differentiable
 
     def __call__(self, x: Array, y: Array) -> Array:
-        """Return the variance where the points are equal, else 0."""
         return jnp.where(jnp.all(jnp.asarray(x) == jnp.asarray(y)), self.variance, 0.0)
 
 
@@ -31,12 +26,7 @@ class Categorical(Kernel):
     """exp(-sum_i [x_i != y_i] / l_i): Hamming distance, one length scale for all entries or one for each."""
 
     lengthscale: Any = eqx.field(default=1.0, converter=positive)
-
-    @property
-    def smoothness(self) -> float:
-        """Zero: not differentiable."""
-        return 0
+    smoothness = 0.0  # sample paths are not differentiable
 
     def __call__(self, x: Array, y: Array) -> Array:
-        """Return the covariance of one pair of category vectors."""
         return jnp.exp(-jnp.sum((jnp.asarray(x) != jnp.asarray(y)) / self.lengthscale))

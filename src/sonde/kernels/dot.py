@@ -20,7 +20,6 @@ class Dot(PairKernel):
     need = DOT
 
     def profile(self, pair: Pair) -> Array:
-        """Return the covariance from x.y."""
         return jnp.asarray(pair.xy)
 
 
@@ -36,7 +35,6 @@ class Polynomial(PairKernel):
             raise KernelError(f"degree must be an integer, 1 or more, got {self.degree!r}")
 
     def profile(self, pair: Pair) -> Array:
-        """Return the covariance from x.y."""
         return jnp.asarray((pair.xy + self.offset) ** self.degree)
 
 
@@ -46,7 +44,6 @@ class ExponentiatedDot(PairKernel):
     need = DOT
 
     def profile(self, pair: Pair) -> Array:
-        """Return the covariance from x.y."""
         return jnp.exp(pair.xy)
 
 
@@ -57,7 +54,6 @@ class NeuralNetwork(PairKernel):
     need = INNER
 
     def profile(self, pair: Pair) -> Array:
-        """Return the covariance from x.x, x.y and y.y."""
         return jnp.arcsin(pair.xy / jnp.sqrt((self.bias + pair.xx) * (self.bias + pair.yy)))
 
 
@@ -67,5 +63,4 @@ class RBFNetwork(PairKernel):
     need = frozenset({"xx", "yy", "rr"})
 
     def profile(self, pair: Pair) -> Array:
-        """Return the covariance from x.x, y.y and r.r."""
         return jnp.exp(-pair.xx - 0.5 * pair.rr - pair.yy)

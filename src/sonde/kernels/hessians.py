@@ -24,7 +24,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from sonde.kernels.kernel import Kernel
-from sonde.kernels.maps import Identity
+from sonde.kernels.maps import Identity, is_linear
 from sonde.kernels.structure import Pair, Structure
 
 _NAMES = ("xx", "xy", "yy", "rr")
@@ -40,7 +40,9 @@ class Jet(NamedTuple):
 
 def is_second_order(structure: Structure | None) -> bool:
     """Whether the kernel is a function of the scalars of one linearly mapped pair of inputs."""
-    return structure is not None and len(structure.maps) == 1 and not structure.features and structure.maps[0].linear
+    return (
+        structure is not None and len(structure.maps) == 1 and not structure.features and is_linear(structure.maps[0])
+    )
 
 
 def structured_jet(structure: Structure, rows: Array, columns: Array, weights: Jet) -> Jet:

@@ -11,27 +11,19 @@ import numpy as np
 from jax import Array
 
 from sonde.errors import KernelError
-from sonde.kernels.kernel import Kernel
+from sonde.kernels.kernel import Derived, Kernel
 from sonde.kernels.maps import FunctionMap, LinearMap, Map
 from sonde.kernels.parameters import parameter, positive
 from sonde.kernels.structure import Structure
 
 
-class MappedKernel(Kernel):
+class MappedKernel(Derived):
     """Base class: k(u(x), u(y)), where ``_map`` returns u."""
-
-    kernel: eqx.AbstractVar[Kernel]
 
     def _map(self) -> Map:
         raise NotImplementedError
 
-    @property
-    def smoothness(self) -> float:
-        """Smoothness of k."""
-        return self.kernel.smoothness
-
     def __call__(self, x: Array, y: Array) -> Array:
-        """Return the covariance of the mapped points."""
         mapping = self._map()
         return self.kernel(mapping(jnp.asarray(x)), mapping(jnp.asarray(y)))
 

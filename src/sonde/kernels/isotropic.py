@@ -23,7 +23,6 @@ class RBF(PairKernel):
     need = DISTANCE
 
     def profile(self, pair: Pair) -> Array:
-        """Return the covariance from r.r."""
         return jnp.exp(-0.5 * pair.rr / self.lengthscale**2)
 
 
@@ -35,7 +34,6 @@ class RationalQuadratic(PairKernel):
     need = DISTANCE
 
     def profile(self, pair: Pair) -> Array:
-        """Return the covariance from r.r."""
         return (1.0 + pair.rr / (2.0 * self.alpha * self.lengthscale**2)) ** (-self.alpha)
 
 
@@ -56,7 +54,6 @@ class Matern(PairKernel):
         return max(self.p - 1, 0)
 
     def profile(self, pair: Pair) -> Array:
-        """Return the covariance from r.r."""
         at_zero = math.factorial(2 * self.p) / (math.factorial(self.p) * 2**self.p)  # theta_p(0)
         return bessel(self.p, (2 * self.p + 1) * pair.rr / self.lengthscale**2) / at_zero
 

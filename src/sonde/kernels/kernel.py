@@ -10,8 +10,7 @@ import functools
 import math
 import operator
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -61,14 +60,9 @@ class Constant(Kernel):
     """c: the same covariance for every pair of points."""
 
     value: Any = eqx.field(default=1.0, converter=positive)
-
-    @property
-    def smoothness(self) -> float:
-        """Infinite."""
-        return math.inf
+    smoothness = math.inf
 
     def __call__(self, x: Array, y: Array) -> Array:
-        """Return the constant."""
         return jnp.asarray(self.value)
 
     def structure(self) -> Structure:
@@ -76,57 +70,59 @@ class Constant(Kernel):
         return constant(lambda: jnp.asarray(self.value))
 
 
-class Sum(Kernel):
+class Joined(Kernel):
+    """Base class of ``Sum`` and ``Product``."""
+
+    parts: tuple[Kernel, ...] = eqx.field(converter=tuple)
+
+    operation: ClassVar[Any]
+
+    @property
+    def smoothness(self) -> float:
+        """Smoothness of the roughest part."""
+        return min(part.smoothness for part in self.parts)
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        return functools.reduce(self.operation, (part(x, y) for part in self.parts))
+
+    def structure(self) -> Structure | None:
+        """The scalars of all parts."""
+        known = [own for part in self.parts if (own := part.structure()) is not None]
+        if len(known) < len(self.parts):
+            return None
+        return join(lambda *values: functools.reduce(self.operation, values), *known)
+
+
+class Sum(Joined):
     """k_1 + k_2 + ..."""
 
-    parts: tuple[Kernel, ...] = eqx.field(converter=tuple)
-
-    @property
-    def smoothness(self) -> float:
-        """Smoothness of the roughest part."""
-        return min(part.smoothness for part in self.parts)
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        """Return the sum."""
-        return functools.reduce(operator.add, (part(x, y) for part in self.parts))
-
-    def structure(self) -> Structure | None:
-        """The scalars of all parts."""
-        return _joined(operator.add, self.parts)
+    operation = staticmethod(operator.add)
 
 
-class Product(Kernel):
+class Product(Joined):
     """k_1 k_2 ..."""
 
-    parts: tuple[Kernel, ...] = eqx.field(converter=tuple)
-
-    @property
-    def smoothness(self) -> float:
-        """Smoothness of the roughest part."""
-        return min(part.smoothness for part in self.parts)
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        """Return the product."""
-        return functools.reduce(operator.mul, (part(x, y) for part in self.parts))
-
-    def structure(self) -> Structure | None:
-        """The scalars of all parts."""
-        return _joined(operator.mul, self.parts)
+    operation = staticmethod(operator.mul)
 
 
-class Scaled(Kernel):
-    """c k."""
+class Derived(Kernel):
+    """Base class of kernels derived from one kernel k, and as smooth as it."""
 
-    kernel: Kernel
-    factor: Any = eqx.field(converter=positive)
+    kernel: eqx.AbstractVar[Kernel]
 
     @property
     def smoothness(self) -> float:
         """Smoothness of k."""
         return self.kernel.smoothness
 
+
+class Scaled(Derived):
+    """c k."""
+
+    kernel: Kernel
+    factor: Any = eqx.field(converter=positive)
+
     def __call__(self, x: Array, y: Array) -> Array:
-        """Return the multiple."""
         return self.factor * self.kernel(x, y)
 
     def structure(self) -> Structure | None:
@@ -135,7 +131,7 @@ class Scaled(Kernel):
         return None if own is None else join(lambda k: self.factor * k, own)
 
 
-class Power(Kernel):
+class Power(Derived):
     """k^p, p a positive integer."""
 
     kernel: Kernel
@@ -145,13 +141,7 @@ class Power(Kernel):
         if not isinstance(self.exponent, int) or isinstance(self.exponent, bool) or self.exponent < 1:
             raise KernelError(f"a kernel's exponent must be an integer, 1 or more, got {self.exponent!r}")
 
-    @property
-    def smoothness(self) -> float:
-        """Smoothness of k."""
-        return self.kernel.smoothness
-
     def __call__(self, x: Array, y: Array) -> Array:
-        """Return the power."""
         return self.kernel(x, y) ** self.exponent
 
     def structure(self) -> Structure | None:
@@ -160,13 +150,25 @@ class Power(Kernel):
         return None if own is None else join(lambda k: k**self.exponent, own)
 
 
+class Assembled(Kernel):
+    """Base class of kernels that are another name for a composition of kernels, which ``assembled`` returns."""
+
+    @abstractmethod
+    def assembled(self) -> Kernel:
+        """Return the composition."""
+
+    @property
+    def smoothness(self) -> float:
+        """Smoothness of the composition."""
+        return self.assembled().smoothness
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        return self.assembled()(x, y)
+
+    def structure(self) -> Structure | None:
+        """The scalars of the composition."""
+        return self.assembled().structure()
+
+
 def _as_kernel(other: Any) -> Kernel:
     return other if isinstance(other, Kernel) else Constant(scale_factor(other))
-
-
-def _joined(operation: Callable[[Array, Array], Array], parts: tuple[Kernel, ...]) -> Structure | None:
-    structures = [part.structure() for part in parts]
-    known = [structure for structure in structures if structure is not None]
-    if len(known) < len(structures):
-        return None
-    return join(lambda *values: functools.reduce(operation, values), *known)

@@ -21,11 +21,6 @@ class Map(eqx.Module):
     def __call__(self, x: Array) -> Array:
         """Map one point."""
 
-    @property
-    def linear(self) -> bool:
-        """Whether it is linear."""
-        return False
-
     def rows(self, points: Array) -> Array:
         """Map (n, d) points to (n, r)."""
         return jax.vmap(self)(points)
@@ -55,17 +50,10 @@ class LinearMap(Map):
             raise KernelError(f"the kernel has {what}, and the points have {columns}; give one for each column")
 
     def __call__(self, x: Array) -> Array:
-        """Map one point."""
         self._check(x)
         return self.matrix * x if self.matrix.ndim == 1 else self.matrix @ x
 
-    @property
-    def linear(self) -> bool:
-        """Whether it is linear."""
-        return True
-
     def rows(self, points: Array) -> Array:
-        """Map points."""
         self._check(points)
         return points * self.matrix if self.matrix.ndim == 1 else points @ self.matrix.T
 
@@ -82,24 +70,15 @@ class Identity(Map):
     """u(x) = x."""
 
     def __call__(self, x: Array) -> Array:
-        """Return the point."""
         return x
 
-    @property
-    def linear(self) -> bool:
-        """Whether it is linear."""
-        return True
-
     def rows(self, points: Array) -> Array:
-        """Return the points."""
         return points
 
     def jvp(self, points: Array, vectors: Array) -> Array:
-        """Return the vectors."""
         return vectors
 
     def vjp(self, points: Array, covectors: Array) -> Array:
-        """Return the covectors."""
         return covectors
 
 
@@ -109,13 +88,7 @@ class Select(Map):
     columns: tuple[int, ...] = eqx.field(static=True)
 
     def __call__(self, x: Array) -> Array:
-        """Take the entries."""
         return x[jnp.array(self.columns)]
-
-    @property
-    def linear(self) -> bool:
-        """Whether it is linear."""
-        return True
 
 
 class FunctionMap(Map):
@@ -124,7 +97,6 @@ class FunctionMap(Map):
     function: Callable[[Array], Array]
 
     def __call__(self, x: Array) -> Array:
-        """Map one point."""
         return jnp.atleast_1d(self.function(x))
 
 
@@ -135,13 +107,14 @@ class Composed(Map):
     inner: Map
 
     def __call__(self, x: Array) -> Array:
-        """Map one point."""
         return self.outer(self.inner(x))
 
-    @property
-    def linear(self) -> bool:
-        """Whether both are linear."""
-        return self.outer.linear and self.inner.linear
+
+def is_linear(mapping: Map) -> bool:
+    """Whether a map is linear."""
+    if isinstance(mapping, Composed):
+        return is_linear(mapping.outer) and is_linear(mapping.inner)
+    return isinstance(mapping, LinearMap | Identity | Select)
 
 
 class Feature(eqx.Module):

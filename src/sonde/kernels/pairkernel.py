@@ -29,7 +29,6 @@ class PairKernel(Kernel):
         return math.inf
 
     def __call__(self, x: Array, y: Array) -> Array:
-        """Return the covariance of one pair of points."""
         return self.profile(pair_of(x, y))
 
     def structure(self) -> Structure:

@@ -26,7 +26,7 @@ class Part:
 
 def split(kernel: Kernel) -> list[Part]:
     """Return the summands of a kernel, each with its path."""
-    parts = _summands(kernel, 1.0)
+    parts = summands(kernel)
     structured = [_scaled(part) for part in parts if part.path == "structured"]
     others = [part for part in parts if part.path != "structured"]
     if not structured:
@@ -40,16 +40,12 @@ def paths(kernel: Kernel) -> tuple[str, ...]:
     return tuple(part.path for part in split(kernel))
 
 
-def summands(kernel: Kernel) -> list[Part]:
-    """Return the summands, structured ones not merged."""
-    return _summands(kernel, 1.0)
-
-
-def _summands(kernel: Kernel, factor: Array | float) -> list[Part]:
+def summands(kernel: Kernel, factor: Array | float = 1.0) -> list[Part]:
+    """Return the summands of a kernel times ``factor``, structured ones not merged."""
     if isinstance(kernel, Sum):
-        return [part for one in kernel.parts for part in _summands(one, factor)]
+        return [part for one in kernel.parts for part in summands(one, factor)]
     if isinstance(kernel, Scaled):
-        return _summands(kernel.kernel, factor * jnp.asarray(kernel.factor))
+        return summands(kernel.kernel, factor * jnp.asarray(kernel.factor))
     if isinstance(kernel, DirectKernel) and kernel.separable:
         return [Part(kernel, "separable", factor)]
     return [Part(kernel, "autodiff" if kernel.structure() is None else "structured", factor)]

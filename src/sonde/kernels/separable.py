@@ -7,10 +7,8 @@ If a part has several entries, the parts are composed like any other kernels, ea
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -19,7 +17,7 @@ from jax import Array
 
 from sonde.errors import KernelError
 from sonde.kernels.inputs import MappedKernel
-from sonde.kernels.kernel import Kernel, Product, Sum
+from sonde.kernels.kernel import Assembled, Kernel, Product, Sum
 from sonde.kernels.maps import Map, Select
 from sonde.kernels.structure import Structure
 
@@ -40,16 +38,23 @@ class Entries(MappedKernel):
         return Select(self.columns)
 
 
-class DirectKernel(Kernel):
+class DirectKernel(Assembled):
     """Base class of ``DirectSum`` and ``DirectProduct``."""
 
-    parts: eqx.AbstractVar[tuple[Kernel, ...]]
-    columns: eqx.AbstractVar[tuple[tuple[int, ...], ...] | None]
+    parts: tuple[Kernel, ...] = eqx.field(converter=tuple)
+    columns: tuple[tuple[int, ...], ...] | None = eqx.field(static=True, default=None, converter=_as_columns)
 
-    @property
-    def smoothness(self) -> float:
-        """Smoothness of the roughest part."""
-        return min(part.smoothness for part in self.parts)
+    operation: ClassVar[type[Sum | Product]]
+
+    def __check_init__(self) -> None:
+        if not self.parts:
+            raise KernelError("a direct sum or product needs at least one kernel")
+        columns = self.part_columns
+        flat = [column for own in columns for column in own]
+        if len(columns) != len(self.parts) or not all(columns) or len(set(flat)) < len(flat) or min(flat) < 0:
+            raise KernelError(
+                f"columns must give each of the {len(self.parts)} kernels entries of its own, got {columns}"
+            )
 
     @property
     def separable(self) -> bool:
@@ -61,8 +66,14 @@ class DirectKernel(Kernel):
         """The entries of each part."""
         return tuple((i,) for i in range(len(self.parts))) if self.columns is None else self.columns
 
-    def _entries(self) -> tuple[Kernel, ...]:
-        return tuple(Entries(part, columns) for part, columns in zip(self.parts, self.part_columns, strict=True))
+    def assembled(self) -> Kernel:
+        """Return the sum or product of the parts, each on its entries."""
+        own = zip(self.parts, self.part_columns, strict=True)
+        return self.operation(tuple(Entries(part, columns) for part, columns in own))
+
+    def structure(self) -> Structure | None:
+        """The scalars of the parts; None if each part has one entry, which ``separable_product`` does faster."""
+        return None if self.separable else super().structure()
 
     def each_part(self, x: Array, y: Array, function: Callable[[Kernel, Array, Array], Any]) -> Any:
         """Return ``function(k_i, x_i, y_i)`` for all parts, stacked; parts of the same type are vmapped."""
@@ -78,47 +89,13 @@ class DirectKernel(Kernel):
 class DirectSum(DirectKernel):
     """sum_i k_i(x_i, y_i). ``columns`` gives each part its entries; by default part i has entry i."""
 
-    parts: tuple[Kernel, ...] = eqx.field(converter=tuple)
-    columns: tuple[tuple[int, ...], ...] | None = eqx.field(static=True, default=None, converter=_as_columns)
-
-    def __check_init__(self) -> None:
-        _check(self.parts, self.columns)
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        """Return the sum."""
-        return functools.reduce(operator.add, (part(x, y) for part in self._entries()))
-
-    def structure(self) -> Structure | None:
-        """The scalars of the parts; None if each part has one entry, which ``separable_product`` does faster."""
-        return None if self.separable else Sum(self._entries()).structure()
+    operation = Sum
 
 
 class DirectProduct(DirectKernel):
     """prod_i k_i(x_i, y_i). ``columns`` gives each part its entries; by default part i has entry i."""
 
-    parts: tuple[Kernel, ...] = eqx.field(converter=tuple)
-    columns: tuple[tuple[int, ...], ...] | None = eqx.field(static=True, default=None, converter=_as_columns)
-
-    def __check_init__(self) -> None:
-        _check(self.parts, self.columns)
-
-    def __call__(self, x: Array, y: Array) -> Array:
-        """Return the product."""
-        return functools.reduce(operator.mul, (part(x, y) for part in self._entries()))
-
-    def structure(self) -> Structure | None:
-        """The scalars of the parts; None if each part has one entry, which ``separable_product`` does faster."""
-        return None if self.separable else Product(self._entries()).structure()
-
-
-def _check(parts: tuple[Kernel, ...], columns: tuple[tuple[int, ...], ...] | None) -> None:
-    if not parts:
-        raise KernelError("a direct sum or product needs at least one kernel")
-    if columns is None:
-        return
-    flat = [column for own in columns for column in own]
-    if len(columns) != len(parts) or not all(columns) or len(set(flat)) < len(flat) or min(flat) < 0:
-        raise KernelError(f"columns must give each of the {len(parts)} kernels entries of its own, got {columns}")
+    operation = Product
 
 
 def _shapes_agree(parts: tuple[Kernel, ...]) -> bool:

@@ -26,7 +26,6 @@ class Function(Kernel):
         return self.differentiable
 
     def __call__(self, x: Array, y: Array) -> Array:
-        """Return the covariance."""
         return jnp.asarray(self.function(x, y))
 
 
@@ -43,7 +42,6 @@ class Isotropic(PairKernel):
         return self.differentiable
 
     def profile(self, pair: Pair) -> Array:
-        """Return the covariance from r.r."""
         return jnp.asarray(self.function(pair.rr))
 
 
@@ -54,7 +52,6 @@ class DotProduct(PairKernel):
     need = DOT
 
     def profile(self, pair: Pair) -> Array:
-        """Return the covariance from x.y."""
         return jnp.asarray(self.function(pair.xy))
 
 
@@ -65,5 +62,4 @@ class InnerProducts(PairKernel):
     need = INNER
 
     def profile(self, pair: Pair) -> Array:
-        """Return the covariance from x.x, x.y and y.y."""
         return jnp.asarray(self.function(pair.xx, pair.xy, pair.yy))

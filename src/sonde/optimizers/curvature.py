@@ -34,8 +34,19 @@ class DenseInverse:
         return (self.inverse @ vectors[:, :, None])[:, :, 0]
 
     def updated(self, step: Array, change: Array) -> DenseInverse:
-        """Return H after one more pair of a step (B, D) and a change of the gradient (B, D)."""
-        return DenseInverse(*update(self.inverse, self.curved, step, change))
+        """Return H after one more pair of a step (B, D) and a change of the gradient (B, D).
+
+        It is (I - r s y^T) H (I - r y s^T) + r s s^T, r = 1 / s.y; unchanged if s.y is too small.
+        """
+        usable, rate, scale = _usable(step, change)
+        inverse, first = self.inverse, usable & ~self.curved
+        if first.any():
+            inverse = np.where(first[:, None, None], scale[:, None, None] * np.eye(step.shape[1]), inverse)
+        product = (inverse @ change[:, :, None])[:, :, 0]  # H y
+        both = rate[:, None, None] * (product[:, :, None] * step[:, None, :])
+        weight = rate * (1 + rate * _dot(change, product))
+        updated = inverse - both - both.swapaxes(1, 2) + weight[:, None, None] * (step[:, :, None] * step[:, None, :])
+        return DenseInverse(np.where(usable[:, None, None], updated, inverse), self.curved | usable)
 
     def rows(self, chosen: Mask) -> DenseInverse:
         """Return H of some of the starts."""
@@ -87,19 +98,6 @@ def initial(count: int, width: int) -> DenseInverse | PairInverse:
     if width <= MOST_DENSE:
         return DenseInverse(np.zeros((count, width, width)), curved)
     return PairInverse((), (), (), np.zeros(count), curved)
-
-
-def update(inverse: Array, curved: Mask, step: Array, change: Array) -> tuple[Array, Mask]:
-    """Return H after the update (I - r s y^T) H (I - r y s^T) + r s s^T, r = 1 / s.y; unchanged if s.y is too small."""
-    usable, rate, scale = _usable(step, change)
-    first = usable & ~curved
-    if first.any():
-        inverse = np.where(first[:, None, None], scale[:, None, None] * np.eye(step.shape[1]), inverse)
-    product = (inverse @ change[:, :, None])[:, :, 0]  # H y
-    both = rate[:, None, None] * (product[:, :, None] * step[:, None, :])
-    weight = rate * (1 + rate * _dot(change, product))
-    updated = inverse - both - both.swapaxes(1, 2) + weight[:, None, None] * (step[:, :, None] * step[:, None, :])
-    return np.where(usable[:, None, None], updated, inverse), curved | usable
 
 
 def _usable(step: Array, change: Array) -> tuple[Mask, Array, Array]:

@@ -12,15 +12,4 @@ from sonde.space.constraints import Constraint
 from sonde.space.parameters import Bool, Categorical, Float, Int, Parameter
 from sonde.space.space import Configuration, Space
 
-__all__ = [
-    "Axis",
-    "Bool",
-    "Categorical",
-    "Codec",
-    "Configuration",
-    "Constraint",
-    "Float",
-    "Int",
-    "Parameter",
-    "Space",
-]
+__all__ = ["Axis", "Bool", "Categorical", "Codec", "Configuration", "Constraint", "Float", "Int", "Parameter", "Space"]

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,16 +25,12 @@ class Parameter(ABC):
     """A set of values on one axis. ``number`` and ``value`` are inverse to each other."""
 
     when: Mapping[str, Any] | None
+    ordered: ClassVar[bool]  # whether the values have an order: numbers do, categories do not
 
     @property
     @abstractmethod
     def axis(self) -> Axis:
         """The numeric axis of the values."""
-
-    @property
-    @abstractmethod
-    def ordered(self) -> bool:
-        """Whether the values have an order: numbers do, categories do not."""
 
     @abstractmethod
     def number(self, value: Any) -> float:
@@ -66,6 +62,7 @@ class Float(Parameter):
     log: bool = field(default=False, kw_only=True)
     step: float | None = field(default=None, kw_only=True)
     when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "step"):
@@ -76,11 +73,6 @@ class Float(Parameter):
     def axis(self) -> Axis:
         """The numeric axis of the values."""
         return Axis(self.low, self.high, self.log, self.step)
-
-    @property
-    def ordered(self) -> bool:
-        """Whether the values have an order."""
-        return True
 
     def number(self, value: Any) -> float:
         """Return the value as a float."""
@@ -103,6 +95,7 @@ class Int(Parameter):
     log: bool = field(default=False, kw_only=True)
     step: int = field(default=1, kw_only=True)
     when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "step"):
@@ -113,11 +106,6 @@ class Int(Parameter):
     def axis(self) -> Axis:
         """The numeric axis of the values."""
         return Axis(float(self.low), float(self.high), self.log, float(self.step))
-
-    @property
-    def ordered(self) -> bool:
-        """Whether the values have an order."""
-        return True
 
     def number(self, value: Any) -> float:
         """Return the value as a float; 3.0 counts as 3."""
@@ -142,6 +130,7 @@ class Categorical(Parameter):
 
     choices: Sequence[Any]
     when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    ordered: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if isinstance(self.choices, str) or not hasattr(self.choices, "__iter__"):
@@ -166,11 +155,6 @@ class Categorical(Parameter):
         """The lattice 0, 1, ..., K - 1."""
         return Axis(0.0, float(len(self.choices) - 1), step=1.0)
 
-    @property
-    def ordered(self) -> bool:
-        """Whether the values have an order."""
-        return False
-
     def number(self, value: Any) -> float:
         """Return the index of the choice; an equal choice of the same type has priority."""
         found = self._index.exact(value)
@@ -190,16 +174,12 @@ class Bool(Parameter):
     """False or True."""
 
     when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    ordered: ClassVar[bool] = False
 
     @cached_property
     def axis(self) -> Axis:
         """The lattice 0, 1."""
         return Axis(0.0, 1.0, step=1.0)
-
-    @property
-    def ordered(self) -> bool:
-        """Whether the values have an order."""
-        return False
 
     def number(self, value: Any) -> float:
         """Return 0 or 1."""

@@ -87,13 +87,11 @@ class MemoryStorage(Storage):
         self._studies: dict[str, _Study] = {}
 
     def now(self) -> float:
-        """Return the time."""
         return time.time()
 
     # studies
 
     def create_study(self, header: StudyHeader) -> StudyHeader:
-        """Create a study."""
         with self._lock:
             for study in self._studies.values():
                 if study.header.name == header.name:
@@ -105,7 +103,6 @@ class MemoryStorage(Storage):
             return header
 
     def find_study(self, name: str) -> StudyHeader:
-        """Return the header of a study."""
         with self._lock:
             for study in self._studies.values():
                 if study.header.name == name:
@@ -113,12 +110,10 @@ class MemoryStorage(Storage):
             raise rules.study_not_found(name, sorted(study.header.name for study in self._studies.values()))
 
     def studies(self) -> list[StudySummary]:
-        """Return all studies."""
         with self._lock:
             return sorted(map(_summary, self._studies.values()), key=lambda summary: summary.header.name)
 
     def delete_study(self, name: str) -> None:
-        """Delete a study."""
         with self._changed:
             del self._studies[self.find_study(name).key]
             self._changed.notify_all()
@@ -126,19 +121,16 @@ class MemoryStorage(Storage):
     # reading
 
     def changes(self, study: str, since: int) -> Changes:
-        """Return changed columns."""
         with self._lock:
             own = self._study(study)
             return Changes(own.revision, [_columns(own, record) for record in own.newer(since)])
 
     def records(self, study: str, since: int) -> tuple[int, list[TrialRecord]]:
-        """Return changed records."""
         with self._lock:
             own = self._study(study)
             return own.revision, own.newer(since)
 
     def record(self, study: str, number: int) -> TrialRecord:
-        """Return one record."""
         with self._lock:
             return self._known(self._study(study), TrialKey(number))
 
@@ -147,7 +139,6 @@ class MemoryStorage(Storage):
     def begin_ask(
         self, study: str, tokens: Sequence[str], asker: Asker, *, since: int = 0, limit: int | None = None
     ) -> AskReply:
-        """Expire leases, claim waiting trials, become the suggester or leave tickets."""
         with self._changed:
             own, now = self._study(study), time.monotonic()
             self._lose(own, [number for number, ends in own.leases.items() if ends < now])
@@ -173,8 +164,7 @@ class MemoryStorage(Storage):
         busy = other is not None and other.name != asker.name and own.suggester_lease_ends >= now
         waiting = list(dict.fromkeys([*(ticket.asker for ticket in own.tickets.values()), asker.name]))
         next_one = own.last.suggester if own.last.suggester in waiting else None
-        left = own.last.wait_for_askers(len(waiting), now) or own.last.wait_for_suggester(next_one, asker.name, now)
-        if busy or left > 0:
+        if busy or own.last.pause(len(waiting), next_one, asker.name, now) > 0:
             own.tickets.update((ticket.token, ticket) for ticket in mine)
             self._changed.notify_all()
             named = (other.name, other.process) if busy and other is not None else (None, "")
@@ -185,7 +175,6 @@ class MemoryStorage(Storage):
         return AskReply(got, len(missing), True, batch, len(own.trials), changes)
 
     def wait(self, study: str, tokens: Sequence[str], asker: Asker, seconds: float) -> None:
-        """Wait for a change that may concern the asker."""
         deadline = time.monotonic() + seconds
         with self._changed:
             while (left := deadline - time.monotonic()) > 0:
@@ -194,17 +183,14 @@ class MemoryStorage(Storage):
                     return
                 if own.suggester is None or own.suggester_lease_ends < now:
                     names = list(dict.fromkeys(ticket.asker for ticket in own.tickets.values()))
-                    next_one = rules.next_suggester(names, own.last)
-                    pause = own.last.wait_for_askers(len(names), now) or own.last.wait_for_suggester(
-                        next_one, asker.name, now
-                    )
+                    next_one = own.last.suggester if own.last.suggester in names else next(iter(names), None)
+                    pause = own.last.pause(len(names), next_one, asker.name, now)
                     if pause == 0:
                         return
                     left = min(left, pause)
                 self._changed.wait(min(left, rules.GRACE))
 
     def renew_suggester_lease(self, study: str, asker: Asker) -> bool:
-        """Extend the suggester's lease."""
         with self._lock:
             own = self._study(study)
             held = own.suggester is not None and own.suggester.name == asker.name
@@ -213,7 +199,6 @@ class MemoryStorage(Storage):
             return held
 
     def end_suggester_lease(self, study: str, suggester: str) -> None:
-        """End the suggester's lease."""
         with self._changed:
             own = self._study(study)
             if own.suggester is not None and own.suggester.name == suggester:
@@ -223,7 +208,6 @@ class MemoryStorage(Storage):
     def finish_ask(
         self, study: str, reply: AskReply, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
     ) -> list[TrialRecord] | None:
-        """Insert suggestions and end the suggester's lease."""
         with self._changed:
             own, now = self._study(study), time.monotonic()
             if own.suggester is None or own.suggester.name != asker.name:
@@ -242,7 +226,6 @@ class MemoryStorage(Storage):
             return own.under(tokens)
 
     def withdraw(self, study: str, tokens: Sequence[str], asker: Asker) -> None:
-        """Undo an ask."""
         with self._changed:
             own = self._study(study)
             self.end_suggester_lease(study, asker.name)
@@ -254,7 +237,6 @@ class MemoryStorage(Storage):
     def enqueue(
         self, study: str, rows: Sequence[bytes], attributes: Mapping[str, Any], *, tokens: Sequence[str] | None = None
     ) -> list[int]:
-        """Insert waiting trials."""
         plain = plain_attributes(attributes)
         new = [TrialRecord(-1, State.WAITING, row, attributes=plain) for row in rows]
         return self._insert(study, new, tokens)
@@ -266,7 +248,6 @@ class MemoryStorage(Storage):
         *,
         tokens: Sequence[str] | None = None,
     ) -> list[int]:
-        """Insert finished trials."""
         now = self.now()
         new = [
             TrialRecord(-1, outcome.state, row, outcome, finished=now, attributes=plain_attributes(attributes))
@@ -292,7 +273,6 @@ class MemoryStorage(Storage):
     def tell(
         self, study: str, trial: TrialKey, outcome: Outcome, attributes: Mapping[str, Any], *, row: bytes | None = None
     ) -> TrialRecord:
-        """Record a result."""
         attributes = plain_attributes(attributes)
         with self._lock:
             own = self._study(study)
@@ -313,13 +293,11 @@ class MemoryStorage(Storage):
             )
 
     def heartbeat(self, study: str, tokens: Sequence[str], lease: float) -> None:
-        """Extend leases."""
         with self._lock:
             own, ends = self._study(study), time.monotonic() + lease
             own.leases.update((record.number, ends) for record in own.under(tokens) if record.number in own.leases)
 
     def release(self, study: str, trials: Sequence[TrialKey]) -> None:
-        """Give trials back."""
         with self._changed:
             own = self._study(study)
             found = [record for trial in trials if (record := own.find(trial)) is not None]
@@ -327,7 +305,6 @@ class MemoryStorage(Storage):
             self._changed.notify_all()
 
     def cancel(self, study: str, trials: Sequence[TrialKey]) -> None:
-        """Cancel trials."""
         with self._lock:
             own = self._study(study)
             records = [self._known(own, trial) for trial in trials]
@@ -340,12 +317,10 @@ class MemoryStorage(Storage):
     # states of strategies
 
     def load_state(self, study: str, name: str) -> bytes | None:
-        """Return a state."""
         with self._lock:
             return self._study(study).states.get(name)
 
     def save_state(self, study: str, name: str, state: bytes) -> None:
-        """Keep a state."""
         with self._lock:
             states = self._study(study).states
             states[name] = state

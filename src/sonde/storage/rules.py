@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from sonde.errors import (
-    ConflictingResult,
-    IllegalTransition,
-    OptionError,
-    StudyExists,
-    StudyNotFound,
-    UnknownTrial,
-)
+from sonde.errors import ConflictingResult, IllegalTransition, OptionError, StudyExists, StudyNotFound, UnknownTrial
 from sonde.trials import Outcome, State, TrialKey, TrialRecord, failure
-from sonde.trials.attributes import plain_attributes
 
 # Stored, and recognized by its text: it must not change.
 ENDED_TWICE = failure("the worker ended, or vanished, twice while it ran this configuration; it is not offered again")
@@ -42,24 +33,16 @@ class LastSuggestion(NamedTuple):
     took: float = 0.0
     suggester: str | None = None
 
-    def wait_for_askers(self, waiting: int, now: float) -> float:
-        """Return how many seconds to wait until as many askers wait as in this batch; ``waiting`` are there now."""
-        if waiting >= self.askers:
-            return 0.0
-        return min(max(0.0, self.ended + self.took - now), self.took)
+    def pause(self, waiting: int, next_one: str | None, asker: str, now: float) -> float:
+        """Return how many seconds an asker waits before it may suggest, if ``waiting`` askers are there now.
 
-    def wait_for_suggester(self, next_one: str | None, asker: str, now: float) -> float:
-        """Return how many seconds an asker waits for the next suggester to ask; 0 if it is the next suggester."""
-        if next_one in (None, asker):
-            return 0.0
-        left = self.ended + self.took + GRACE - now
-        return left if 0 < left <= self.took + GRACE else 0.0
-
-
-def next_suggester(waiting: Iterable[str], last: LastSuggestion) -> str | None:
-    """Return which of the waiting askers (the oldest first) suggests next: the last suggester has a fitted model."""
-    names = list(waiting)
-    return last.suggester if last.suggester in names else next(iter(names), None)
+        It waits for as many askers as in this batch, and for the next suggester if that is another one.
+        """
+        left = self.ended + self.took - now
+        for_askers = min(left, self.took) if waiting < self.askers else 0.0
+        if for_askers > 0:
+            return for_askers
+        return left + GRACE if next_one not in (None, asker) and 0 < left + GRACE <= self.took + GRACE else 0.0
 
 
 def new_token() -> str:
@@ -134,11 +117,6 @@ def study_deleted() -> StudyNotFound:
 def study_exists(name: str) -> StudyExists:
     """Return the error for a name that is in use."""
     return StudyExists(f"a study {name!r} exists already; open it with sonde.load, or choose another name")
-
-
-def attributes_json(attributes: Mapping[str, Any]) -> str:
-    """Return attributes as JSON text; raise ``OptionError`` naming one that JSON cannot hold."""
-    return json.dumps(plain_attributes(attributes))
 
 
 def _summary(outcome: Outcome | None) -> str:

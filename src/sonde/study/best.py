@@ -60,8 +60,7 @@ class Best:
         observed = history.best()
         if observed is None or way == "observed":
             return None if observed is None else Choice(observed)
-        tried = configurations_of(history)
-        promising = tried.best(CONSIDERED)
+        promising = configurations_of(history).best(CONSIDERED)
         means, variances = promising.means, promising.variances
         if len(history.completed) >= FEW:
             with doing(f"fitting a model to {len(history.completed):,} results"):

@@ -7,6 +7,7 @@ ends.
 
 from __future__ import annotations
 
+import concurrent.futures
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -22,24 +23,12 @@ _POLL = 0.02  # seconds, for futures that cannot call back
 _CHECK = 0.5  # seconds after which a signal or a timeout is noticed at the latest
 
 
-class NotStarted:
-    """The future of a trial that was asked for and is not submitted yet."""
-
-    def done(self) -> bool:
-        """Return False."""
-        return False
-
-    def result(self) -> Report:
-        """Raise, because there is no result."""
-        raise RuntimeError("this trial was not started")
-
-
 @dataclass
 class Call:
-    """A trial, its future, and when it was submitted."""
+    """A trial, its future (of nobody, before it is submitted), and when it was submitted."""
 
     trial: Trial
-    future: Future = field(default_factory=NotStarted)
+    future: Future = field(default_factory=concurrent.futures.Future)
     submitted: float = 0.0
 
 

@@ -67,7 +67,7 @@ def predict(
     if not all(isinstance(each, Mapping) for each in several):
         raise OptionError(f"predict takes the parameters of a configuration or a list of them, got {params!r}")
     rows = np.array([space.row(each) for each in several]).reshape(-1, len(space))
-    mean, std = _model(strategy, space, history).predict(rows)
+    mean, std = ModelOf(strategy, space)(history).predict(rows)
     mean = history.sign * mean
     return Prediction(float(mean[0]), float(std[0])) if single else Prediction(mean, std)
 
@@ -76,13 +76,9 @@ def diagnose(strategy: Strategy, space: Space, history: History) -> Diagnosis:
     """Return the leave-one-out predictions."""
     if len(history.completed) < 3:
         raise NoResult(f"a diagnosis needs 3 completed trials, there are {len(history.completed)}; tell more results")
-    numbers, means, stds, scores = _model(strategy, space, history).leave_one_out()
+    numbers, means, stds, scores = ModelOf(strategy, space)(history).leave_one_out()
     values = history.values[numbers]
     return Diagnosis(numbers, history.sign * values, history.sign * means, stds, history.sign * scores)
-
-
-def _model(strategy: Strategy, space: Space, history: History) -> Model:
-    return ModelOf(strategy, space)(history)
 
 
 class ModelOf:

@@ -10,8 +10,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Self
 
 from sonde.study.saying import Stage, counted, kind, number, short
 
@@ -20,13 +19,13 @@ _SILENCE = 2.0  # seconds that a new activity may take before a line reports it
 _CHECK = 0.25  # seconds between two checks whether a line is due
 
 
-class Progress(Protocol):
-    """Shows the progress of a run."""
+class Progress:
+    """Shows the progress of a run. The base class shows nothing."""
 
-    def __enter__(self) -> Progress:
-        """Start."""
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         """Leave the last state visible."""
 
     def show(self, done: int, failed: int, best: float | None) -> None:
@@ -36,49 +35,33 @@ class Progress(Protocol):
         """Show the activity that begins; "" when it ends."""
 
 
-class Silent:
-    """Shows nothing."""
-
-    def __enter__(self) -> Silent:
-        return self
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        pass
-
-    def show(self, done: int, failed: int, best: float | None) -> None:
-        """Show nothing."""
-
-    def stage(self, what: str) -> None:
-        """Show nothing."""
-
-
-class Bar:
+class Bar(Progress):
     """A Rich progress bar; Rich redraws it regularly, so that its seconds advance."""
 
     def __init__(self, title: str, total: int | None, console: Any) -> None:
+        from rich.console import Group
+        from rich.live import Live
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-
-        from sonde.study.two_lines import TwoLines
+        from rich.progress import Progress as Columns
 
         self._total = total
         self._stage = Stage()
         columns = [TextColumn(f"{{task.{each}}}", markup=False) for each in
                    ("fields[count]", "fields[best]", "fields[failed]")]  # fmt: skip
         title_column = TextColumn("{task.description}", style="bold", markup=False)
-        self._bar = TwoLines(self._stage, title_column, BarColumn(20), *columns, TimeElapsedColumn(), console=console)
+        self._bar = Columns(title_column, BarColumn(20), *columns, TimeElapsedColumn(), console=console)
+        # The activity has a line of its own, where a long text has room in a narrow terminal.
+        self._live = Live(Group(self._bar, self._stage), console=console, refresh_per_second=10)
         self._task = self._bar.add_task(short(title), total=total, count="", best="", failed="")
         self._first: int | None = None
 
-    def __enter__(self) -> Bar:
-        self._bar.start()
+    def __enter__(self) -> Self:
+        self._live.start(refresh=True)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stage = None
-        self._bar.refresh()  # in a notebook stop() does not redraw, and the bar would not show the end
-        self._bar.stop()
+    def __exit__(self, *_: object) -> None:
+        self._live.update(self._bar, refresh=True)  # in a notebook stop() does not redraw, and would not show the end
+        self._live.stop()
 
     def show(self, done: int, failed: int, best: float | None) -> None:
         """Redraw."""
@@ -95,7 +78,7 @@ class Bar:
 
 
 @dataclass
-class Lines:
+class Lines(Progress):
     """Lines on standard error: every few seconds, when a new activity takes long, and at the end."""
 
     title: str
@@ -109,12 +92,12 @@ class Lines:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _over: threading.Event = field(default_factory=threading.Event)
 
-    def __enter__(self) -> Lines:
+    def __enter__(self) -> Self:
         self._watch = threading.Thread(target=self._print_when_due, name="sonde-progress", daemon=True)
         self._watch.start()
         return self
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         self._watch.join()
         self._stage.begin("")
@@ -155,7 +138,7 @@ class Lines:
 def progress_for(title: str, total: int | None, *, wanted: bool) -> Progress:
     """Return the progress display for this terminal, notebook or log."""
     if not wanted:
-        return Silent()
+        return Progress()
     from rich.console import Console
 
     console = Console(stderr=True)

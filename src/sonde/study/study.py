@@ -232,9 +232,7 @@ class Study:
         as failed. Telling the same result again changes nothing; another result raises ``ConflictingResult``.
         """
         extras = {"gradient": gradient, "hessian": hessian, "noise": noise, "constraints": constraints}
-        outcome = telling.outcome(
-            self.space, value, failed, {name: told for name, told in extras.items() if told is not None}
-        )
+        outcome = telling.outcome(self.space, value, failed, extras)
         told = checks.attributes(attributes) or (trial.attributes if isinstance(trial, Trial) else {})
         return self._tell(trial, outcome, told)
 

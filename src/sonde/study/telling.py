@@ -17,7 +17,8 @@ Finished = tuple[bytes, Outcome, Mapping[str, Any]]
 
 
 def outcome(space: Space, value: Any, failed: str | None, extras: Mapping[str, Any]) -> Outcome:
-    """Return the checked outcome of a value with its extras, or of a failure."""
+    """Return the checked outcome of a value with those extras that are not None, or of a failure."""
+    extras = {name: told for name, told in extras.items() if told is not None}
     if failed is not None:
         if not isinstance(failed, str):
             raise OptionError(f"failed= takes the reason, a text such as 'out of memory', got {failed!r}")
@@ -54,7 +55,7 @@ def _finished(space: Space, importer: Importer, position: int, entry: Any) -> Fi
         known = importer.read(entry)
         if known is None:
             return None
-        extras = {name: known[name] for name in EXTRAS if known.get(name) is not None}
+        extras = {name: known.get(name) for name in EXTRAS}
         told = outcome(space, known.get("value"), known.get("failed"), extras)
         return pack_row(space.row(known["params"])), told, checks.attributes(known.get("attributes"))
     except ValueError as error:

@@ -11,14 +11,7 @@ from typing import Any
 
 import pytest
 
-from sonde.errors import (
-    ConflictingResult,
-    IllegalTransition,
-    OptionError,
-    StudyExists,
-    StudyNotFound,
-    UnknownTrial,
-)
+from sonde.errors import ConflictingResult, IllegalTransition, OptionError, StudyExists, StudyNotFound, UnknownTrial
 from sonde.storage import Asker, Storage, StudyHeader
 from sonde.storage.rules import new_token
 from sonde.testing.storage_asking import AskingContract

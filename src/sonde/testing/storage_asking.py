@@ -8,9 +8,7 @@ import time
 
 import pytest
 
-from sonde.errors import (
-    IllegalTransition,
-)
+from sonde.errors import IllegalTransition
 from sonde.storage import Asker, Storage
 from sonde.testing.storage_calls import DONE, FULL, ROW, ask, begin, drawn, finish, keys, states, tell
 from sonde.trials import State, failure

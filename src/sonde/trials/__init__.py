@@ -11,14 +11,6 @@ from sonde.trials.state import State
 from sonde.trials.trial import Trial, TrialKey, TrialRecord
 
 __all__ = [
-    "Changes",
-    "Evaluation",
-    "History",
-    "Outcome",
-    "State",
-    "Trial",
-    "TrialKey",
-    "TrialRecord",
-    "failure",
+    "Changes", "Evaluation", "History", "Outcome", "State", "Trial", "TrialKey", "TrialRecord", "failure",
     "to_outcome",
-]
+]  # fmt: skip

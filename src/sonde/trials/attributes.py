@@ -23,7 +23,7 @@ def plain_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
         try:
             result[name] = plain_attribute(name, value)
         except (TypeError, ValueError) as error:
-            raise OptionError(f"attribute {name!r} must be JSON-able, got {_short(value)} ({error})") from None
+            raise OptionError(f"attribute {name!r} must be JSON-able, got {short(value)} ({error})") from None
     return result
 
 
@@ -50,7 +50,8 @@ def _plain(value: Any, depth: int) -> Any:
     return value  # json refuses it if it cannot hold it
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """Return the repr of a value, at most 80 characters of it."""
     try:
         text = repr(value)
     except Exception:  # nested too deep for a repr, or one that fails

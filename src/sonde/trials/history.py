@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,26 +31,15 @@ _CODE = {state: code for code, state in enumerate(State)} | {state.value: code f
 ROUNDING = 1e-9  # relative difference below which two values of a configuration are equal
 
 
-class ChangedRow(NamedTuple):
-    """The columns of a changed trial that strategies need."""
-
-    number: int
-    state: str
-    revision: int
-    row: bytes
-    value: float | None
-    noise: float | None
-    gradient: bytes | None
-    hessian: bytes | None
-    constraints: Any
-
-
 @dataclass(frozen=True)
 class Changes:
-    """The trials that changed since some revision, and the revision that a reader has after them."""
+    """The trials that changed since some revision, and the revision that a reader has after them.
+
+    A row has number, state, revision, row, value, noise, gradient, hessian and constraints of a trial.
+    """
 
     revision: int
-    rows: Sequence[tuple[Any, ...]]  # fields of ChangedRow, in that order
+    rows: Sequence[tuple[Any, ...]]
 
 
 class StateCache(Protocol):
@@ -101,11 +90,11 @@ class History:
         self.cache: StateCache | None = None  # of fitted models, shared between processes; a study sets it
         self._rows = _Column(len(space))
         self._units = _Column(len(space))
-        self._states = _Column(1)
-        self._revisions = _Column(1)
-        self._values = _Column(1)
-        self._noise = _Column(1)
-        self._violations = _Column(1)
+        self._states = _Column()
+        self._revisions = _Column()
+        self._values = _Column()
+        self._noise = _Column()
+        self._violations = _Column()
         self.gradients: dict[int, bytes] = {}
         self.hessians: dict[int, bytes] = {}
         self.constraints: dict[int, dict[str, float]] = {}
@@ -129,17 +118,14 @@ class History:
         index = np.array(numbers)
         codes = np.array([_CODE[state] for state in states], dtype=float)
         self._rows.put(index, np.frombuffer(b"".join(rows), dtype="<f8").reshape(len(index), -1))
-        self._states.put(index, codes[:, None])
-        self._revisions.put(index, np.array(revisions, dtype=float)[:, None])
-        self._values.put(index, self.sign * np.array(values, dtype=float)[:, None])
-        self._noise.put(index, np.array(noise, dtype=float)[:, None])
+        self._states.put(index, codes)
+        self._revisions.put(index, np.array(revisions, dtype=float))
+        self._values.put(index, self.sign * np.array(values, dtype=float))
+        self._noise.put(index, np.array(noise, dtype=float))
         violations = [max(levels.values(), default=0.0) if levels else 0.0 for levels in constraints]
-        self._violations.put(index, np.array(violations)[:, None])
-        for column, told in (
-            (self.gradients, gradients),
-            (self.hessians, hessians),
-            (self.constraints, constraints),
-        ):
+        self._violations.put(index, np.array(violations))
+        extras = (self.gradients, gradients), (self.hessians, hessians), (self.constraints, constraints)
+        for column, told in extras:
             column.update((number, item) for number, item in zip(numbers, told, strict=True) if item is not None)
         if self._known_rows is not None:
             self._known_rows.update(rows)
@@ -152,17 +138,17 @@ class History:
     @property
     def states(self) -> NDArray[np.int64]:
         """The states as integers, in the order of ``State``."""
-        return self._states.view[:, 0].astype(np.int64)
+        return self._states.view.astype(np.int64)
 
     @property
     def revisions(self) -> NDArray[np.int64]:
         """The revision of each trial's last change."""
-        return self._revisions.view[:, 0].astype(np.int64)
+        return self._revisions.view.astype(np.int64)
 
     @property
     def values(self) -> Array:
         """Values, signed so that lower is better; NaN where a trial has none."""
-        return self._values.view[:, 0]
+        return self._values.view
 
     @property
     def rows(self) -> Array:
@@ -178,12 +164,12 @@ class History:
     @property
     def noise(self) -> Array:
         """Declared standard deviations of the values; NaN where none was declared."""
-        return self._noise.view[:, 0]
+        return self._noise.view
 
     @property
     def violations(self) -> Array:
         """Largest measured constraint of each trial; a trial is feasible if it is at most zero."""
-        return self._violations.view[:, 0]
+        return self._violations.view
 
     @property
     def feasible(self) -> NDArray[np.bool_]:
@@ -238,15 +224,15 @@ class History:
         So a model of the first results stays the same when more arrive; by number, a late result would change it.
         """
         ended = np.sort(np.concatenate([self.completed.numbers, self.failed.numbers]))
-        return ended[np.argsort(self._revisions.view[ended, 0], kind="stable")]
+        return ended[np.argsort(self._revisions.view[ended], kind="stable")]
 
     def count(self, *states: State) -> int:
         """Return how many trials are in one of the states."""
-        return int(np.isin(self._states.view[:, 0], [_CODE[state] for state in states]).sum())
+        return int(np.isin(self._states.view, [_CODE[state] for state in states]).sum())
 
     def best(self) -> int | None:
         """Return the number of the best feasible completed trial, the earliest among equals."""
-        usable = (self._states.view[:, 0] == _CODE[State.COMPLETED]) & self.feasible
+        usable = (self._states.view == _CODE[State.COMPLETED]) & self.feasible
         if not usable.any():
             return None
         return int(np.argmin(np.where(usable, self.values, np.inf)))
@@ -284,7 +270,7 @@ class History:
         return self.sign * np.array([missing if one is None else one for one in told]).reshape(-1, len(self.space))
 
     def _points(self, codes: list[int]) -> Points:
-        return Points(self, np.flatnonzero(np.isin(self._states.view[:, 0], codes)))
+        return Points(self, np.flatnonzero(np.isin(self._states.view, codes)))
 
     def _encode(self) -> None:
         """Encode the rows added since the last call; a trial's configuration never changes."""
@@ -299,10 +285,10 @@ class History:
 
 
 class _Column:
-    """An (n, width) array that grows by doubling."""
+    """An array (n,), or (n, width), that grows by doubling."""
 
-    def __init__(self, width: int) -> None:
-        self._data = np.full((16, width), np.nan)
+    def __init__(self, *width: int) -> None:
+        self._data = np.full((16, *width), np.nan)
         self.length = 0
 
     @property
@@ -312,7 +298,7 @@ class _Column:
     def put(self, index: NDArray[np.int64], rows: Array) -> None:
         length = max(self.length, int(index.max()) + 1)
         if length > len(self._data):
-            grown = np.full((max(length, 2 * len(self._data)), self._data.shape[1]), np.nan)
+            grown = np.full((max(length, 2 * len(self._data)), *self._data.shape[1:]), np.nan)
             grown[: self.length] = self.view
             self._data = grown
         self._data[index] = rows

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sonde.errors import EvaluationError
 from sonde.space import Space
 from sonde.space.parameters import as_float
+from sonde.trials.attributes import short
 from sonde.trials.evaluation import Evaluation
 from sonde.trials.state import State
 
@@ -82,7 +83,7 @@ def real(value: Any, what: str) -> float:
     """Return one real number (a Python, NumPy, JAX or PyTorch scalar) as a float."""
     number = as_float(value)
     if number is None:
-        raise EvaluationError(f"{what} must be a number, got {type(value).__name__} {_short(value)}")
+        raise EvaluationError(f"{what} must be a number, got {type(value).__name__} {short(value)}")
     return number
 
 
@@ -136,7 +137,7 @@ def _array(numbers: Any, shape: tuple[int, ...], what: str) -> Array:
         array = np.asarray(numbers)
         array = array.astype(float, casting="unsafe" if array.dtype == object else "same_kind")
     except Exception:  # ragged, complex, text, on another device, ...
-        raise EvaluationError(f"{what} must be numbers by parameter name, got {_short(numbers)}") from None
+        raise EvaluationError(f"{what} must be numbers by parameter name, got {short(numbers)}") from None
     if array.size == math.prod(shape) == 1:
         array = array.reshape(shape)  # a space of one parameter: a plain number is allowed
     if array.shape != shape:
@@ -160,10 +161,5 @@ def _constraints(constraints: Any) -> dict[str, float] | None:
     if constraints is None:
         return None
     if not isinstance(constraints, Mapping):
-        raise EvaluationError(f"constraints must be a dict of numbers by name, got {_short(constraints)}")
+        raise EvaluationError(f"constraints must be a dict of numbers by name, got {short(constraints)}")
     return {str(name): real(level, f"constraints[{name!r}]") for name, level in constraints.items()}
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

@@ -31,14 +31,11 @@ class State(enum.StrEnum):
 
     def may_become(self, other: State) -> bool:
         """Whether the transition is allowed."""
-        return other in _ALLOWED[self]
+        return other in _ALLOWED.get(self, ())
 
 
 _ALLOWED: dict[State, frozenset[State]] = {
     State.WAITING: frozenset({State.RUNNING, State.CANCELLED}),
     State.RUNNING: frozenset({State.COMPLETED, State.FAILED, State.LOST, State.CANCELLED}),
     State.LOST: frozenset({State.COMPLETED, State.FAILED}),
-    State.COMPLETED: frozenset(),
-    State.FAILED: frozenset(),
-    State.CANCELLED: frozenset(),
 }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.surrogates.models import numeric_gradient
 
-from sonde.surrogates.basis.networks import ACTIVATIONS, Network, stacked
+from sonde.surrogates.basis.networks import ACTIVATIONS, Network
 
 FORMS = [(activation, quadratic) for activation in ACTIVATIONS for quadratic in (False, True)]
 X = np.random.default_rng(1).random((5, 3)) - 0.5
@@ -47,9 +47,7 @@ def test_the_basis_is_the_last_layer_of_each_network_and_a_constant(activation: 
 
 @pytest.mark.parametrize(("activation", "quadratic"), FORMS)
 def test_stacked_networks_do_not_interact(activation: str, quadratic: bool) -> None:
-    one, two = (networks(count, activation=activation, quadratic=quadratic, seed=count) for count in (1, 3))
-    both = stacked([one, two])
-    assert (both.count, both.units, both.activation, both.quadratic) == (4, 7, activation, quadratic)
+    both = networks(4, activation=activation, quadratic=quadratic)
     values, at = both.basis(X), 0
     gradients = np.random.default_rng(3).normal(size=(5, 4 * 7 + 6 * quadratic))
     expected = np.zeros_like(X)
@@ -65,13 +63,13 @@ def test_stacked_networks_do_not_interact(activation: str, quadratic: bool) -> N
     np.testing.assert_allclose(values.vjp(gradients), expected, rtol=1e-10, atol=1e-12)
 
 
-def test_splitting_and_stacking_changes_nothing() -> None:
+def test_members_are_networks_of_the_same_form() -> None:
     network = networks(3, activation="relu+tanh", quadratic=True)
-    again = stacked([network.members(slice(2)), network.members(slice(2, None))])
-    assert (again.activation, again.quadratic) == ("relu+tanh", True)
-    for one, other in zip(network.layers, again.layers, strict=True):
-        np.testing.assert_array_equal(one.weights, other.weights)
-        np.testing.assert_array_equal(one.biases, other.biases)
+    last = network.members(slice(2, None))
+    assert (last.count, last.units, last.activation, last.quadratic) == (1, 7, "relu+tanh", True)
+    for one, other in zip(network.layers, last.layers, strict=True):
+        np.testing.assert_array_equal(one.weights[2:], other.weights)
+        np.testing.assert_array_equal(one.biases[2:], other.biases)
     assert network.members(slice(1, 1)).count == 0
 
 

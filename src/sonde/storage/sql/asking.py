@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import sqlalchemy as sa
-
 from sonde.storage import rules
 from sonde.storage.port import Asker, AskReply
 from sonde.storage.rules import Ticket
@@ -21,67 +19,62 @@ from sonde.storage.sql.steps import Locked
 from sonde.trials import State, TrialRecord
 
 
-def begin(
-    connection: sa.Connection, own: Locked, tokens: Sequence[str], asker: Asker, since: int, limit: int | None
-) -> AskReply:
+def begin(own: Locked, tokens: Sequence[str], asker: Asker, since: int, limit: int | None) -> AskReply:
     """Expire leases, claim waiting trials, become the suggester or leave tickets."""
-    waiting, some = steps.queue(connection, own, tokens[0])
-    got = steps.under(connection, own.id, tokens) if some else []  # the tokens of one ask get their trials in order
+    waiting, some = steps.queue(own, tokens[0])
+    got = steps.under(own, tokens) if some else []  # the tokens of one ask get their trials in order
     given = {record.token for record in got}
     left = [token for token in tokens if token not in given]
-    wanted = left if limit is None else left[: max(0, limit - _spent(connection, own))]
+    wanted = left if limit is None else left[: max(0, limit - _spent(own))]
     claimed = dict(zip(wanted, waiting, strict=False))
-    got += _claim(connection, own, claimed, asker)
+    got += _claim(own, claimed, asker)
     missing = wanted[len(claimed) :]
     if missing:
-        return _become_suggester(connection, own, missing, asker, since, limit, got)
+        return _become_suggester(own, missing, asker, since, limit, got)
     if own.anybody_waits:
-        _drop_tickets(connection, own, tokens)
+        _drop_tickets(own, tokens)
     return AskReply(got)
 
 
 def _become_suggester(
-    connection: sa.Connection, own: Locked, missing: Sequence[str], asker: Asker, since: int, limit: int | None,
-    got: list[TrialRecord],
-) -> AskReply:  # fmt: skip
+    own: Locked, missing: Sequence[str], asker: Asker, since: int, limit: int | None, got: list[TrialRecord]
+) -> AskReply:
     mine = [Ticket(token, asker.name, asker.lease, limit, own.now + asker.suggester_lease) for token in missing]
-    tickets = _tickets(connection, own)
+    tickets = _tickets(own)
     live = [ticket for ticket in tickets if own.now <= ticket.ends <= own.now + 2 * asker.suggester_lease]
     busy = own.suggester not in (None, asker.name) and own.suggester_lease_ends >= own.now
     if busy and own.suggester_lease_ends > own.now + 2 * asker.suggester_lease:  # a clock was wrong: shorten it
-        connection.execute(sql.CUT_SUGGESTER_LEASE, {"study": own.id, "ends": own.now + asker.suggester_lease})
+        own.execute(sql.CUT_SUGGESTER_LEASE, ends=own.now + asker.suggester_lease)
     waiting = list(dict.fromkeys([*(ticket.asker for ticket in live), asker.name]))
     next_one = own.last.suggester if own.last.suggester in waiting else None
-    left = own.last.wait_for_askers(len(waiting), own.now) or own.last.wait_for_suggester(next_one, asker.name, own.now)
-    if busy or left > 0:
-        _leave_tickets(connection, own, mine, {ticket.token for ticket in tickets})
+    if busy or own.last.pause(len(waiting), next_one, asker.name, own.now) > 0:
+        _leave_tickets(own, mine, {ticket.token for ticket in tickets})
         other = (own.suggester, own.process) if busy else (None, "")
         return AskReply(got, len(missing), suggester=other[0], process=other[1])
-    spent = 0 if limit is None and all(ticket.limit is None for ticket in live) else _spent(connection, own)
-    lease = {"who": asker.name, "living": asker.process, "now": own.now, "ends": own.now + asker.suggester_lease}
-    connection.execute(sql.SET_SUGGESTER, {"study": own.id, **lease})
-    changed = connection.execute(sql.SELECT_CHANGED, {"study": own.id, "since": since}).all()
+    spent = 0 if limit is None and all(ticket.limit is None for ticket in live) else _spent(own)
+    ends = own.now + asker.suggester_lease
+    own.execute(sql.SET_SUGGESTER, who=asker.name, living=asker.process, now=own.now, ends=ends)
+    changed = own.execute(sql.SELECT_CHANGED, since=since).all()
     batch = rules.batch_tokens(live, mine, spent)
     return AskReply(got, len(missing), True, batch, own.next_number, to_changes(own.revision, changed))
 
 
 def finish(
-    connection: sa.Connection, own: Locked, reply: AskReply, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
+    own: Locked, reply: AskReply, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
 ) -> list[TrialRecord] | None:
     """Insert the suggestions of a batch, and end the suggester's lease."""
     if own.suggester != asker.name:
-        return (
-            steps.under(connection, own.id, tokens) or None
-        )  # the reply to a first try was lost, or the lease has ended
-    tickets = {ticket.token: ticket for ticket in _tickets(connection, own)}
+        # The reply to a first try was lost, or the lease has ended.
+        return steps.under(own, tokens) or None
+    tickets = {ticket.token: ticket for ticket in _tickets(own)}
     mine = {token: Ticket(token, asker.name, asker.lease, None, 0.0) for token in tokens}
     live = [ticket for token in reply.suggest_for if (ticket := mine.get(token) or tickets.get(token)) is not None]
     suggested = list(zip(live, rows, strict=False))
-    steps.insert(connection, own, [_running(own, ticket, row) for ticket, row in suggested])
+    steps.insert(own, [_running(own, ticket, row) for ticket, row in suggested])
     if tickets:
-        _drop_tickets(connection, own, [ticket.token for ticket, _ in suggested])
+        _drop_tickets(own, [ticket.token for ticket, _ in suggested])
     askers = len({ticket.asker for ticket, _ in suggested})
-    end_suggester_lease(connection, own, askers, own.now - own.suggesting_since, asker.name)
+    end_suggester_lease(own, askers, own.now - own.suggesting_since, asker.name)
     first = own.next_number - len(suggested)
     return [
         TrialRecord(number, State.RUNNING, row, worker=asker.name, created=own.stamp, started=own.stamp,
@@ -90,21 +83,19 @@ def finish(
     ]  # fmt: skip
 
 
-def withdraw(connection: sa.Connection, own: Locked, tokens: Sequence[str], asker: Asker) -> None:
+def withdraw(own: Locked, tokens: Sequence[str], asker: Asker) -> None:
     """Undo an ask that failed."""
     if own.suggester == asker.name:
-        end_suggester_lease(connection, own)
-    _drop_tickets(connection, own, tokens)
-    got = steps.under(connection, own.id, tokens)
-    steps.lose(connection, own, [each.number for each in got if each.state is State.RUNNING], given_back=True)
+        end_suggester_lease(own)
+    _drop_tickets(own, tokens)
+    got = steps.under(own, tokens)
+    steps.lose(own, [each.number for each in got if each.state is State.RUNNING], given_back=True)
 
 
-def end_suggester_lease(
-    connection: sa.Connection, own: Locked, askers: int = 0, took: float = 0.0, suggester: str | None = None
-) -> None:
+def end_suggester_lease(own: Locked, askers: int = 0, took: float = 0.0, suggester: str | None = None) -> None:
     """End the suggester's lease, note what its batch took and for how many askers it was, store the next number."""
     ended = {"served": askers, "now": own.now, "took": took, "suggester": suggester, "next": own.next_number}
-    connection.execute(sql.CLEAR_SUGGESTER, {"study": own.id, **ended})
+    own.execute(sql.CLEAR_SUGGESTER, **ended)
 
 
 def may_have_something(row: Any, asker: Asker, now: float) -> tuple[bool, float]:
@@ -116,20 +107,18 @@ def may_have_something(row: Any, asker: Asker, now: float) -> tuple[bool, float]
         return False, ends - now
     last = steps.last_suggestion(row)
     next_one = last.suggester if row.suggester_waits else row.oldest
-    pause = last.wait_for_askers(row.waiting, now) or last.wait_for_suggester(next_one, asker.name, now)
+    pause = last.pause(row.waiting, next_one, asker.name, now)
     return pause == 0, pause
 
 
-def _claim(connection: sa.Connection, own: Locked, claimed: dict[str, int], asker: Asker) -> list[TrialRecord]:
+def _claim(own: Locked, claimed: dict[str, int], asker: Asker) -> list[TrialRecord]:
     """Start waiting trials, each under its token."""
     if not claimed:
         return []
     common = {"study": own.id, "rev": own.revision, "who": asker.name, "stamp": own.stamp, **_lease(own, asker.lease)}
-    connection.execute(
-        sql.START,
-        [{**common, "claimed": number, "drawn": token} for token, number in claimed.items()],
-    )
-    return steps.under(connection, own.id, list(claimed))
+    starts = [{**common, "claimed": number, "drawn": token} for token, number in claimed.items()]
+    own.connection.execute(sql.START, starts)
+    return steps.under(own, list(claimed))
 
 
 def _running(own: Locked, ticket: Ticket, row: bytes) -> dict[str, Any]:
@@ -143,29 +132,29 @@ def _lease(own: Locked, seconds: float | None) -> dict[str, float | None]:
     return {"ends": None if seconds is None else own.now + seconds, "seconds": seconds}
 
 
-def _leave_tickets(connection: sa.Connection, own: Locked, mine: list[Ticket], known: set[str]) -> None:
+def _leave_tickets(own: Locked, mine: list[Ticket], known: set[str]) -> None:
     new = [ticket for ticket in mine if ticket.token not in known]
     if new:
-        connection.execute(sql.INSERT_TICKETS, [
+        own.connection.execute(sql.INSERT_TICKETS, [
             {"study_id": own.id, "token": ticket.token, "asker": ticket.asker, "lease": ticket.lease,
              "most": ticket.limit, "ends": ticket.ends}
             for ticket in new
         ])  # fmt: skip
     old = [ticket.token for ticket in mine if ticket.token in known]
     if old:
-        connection.execute(sql.RENEW_TICKETS, {"study": own.id, "tokens": old, "until": mine[0].ends})
+        own.execute(sql.RENEW_TICKETS, tokens=old, until=mine[0].ends)
 
 
-def _drop_tickets(connection: sa.Connection, own: Locked, tokens: Sequence[str]) -> None:
+def _drop_tickets(own: Locked, tokens: Sequence[str]) -> None:
     """Delete tickets, and all tickets that have expired."""
-    connection.execute(sql.DELETE_TICKETS, {"study": own.id, "tokens": list(tokens), "now": own.now})
+    own.execute(sql.DELETE_TICKETS, tokens=list(tokens), now=own.now)
 
 
-def _tickets(connection: sa.Connection, own: Locked) -> list[Ticket]:
+def _tickets(own: Locked) -> list[Ticket]:
     if not own.anybody_waits:
         return []
-    return [Ticket(*row) for row in connection.execute(sql.SELECT_TICKETS, {"study": own.id})]
+    return [Ticket._make(row) for row in own.execute(sql.SELECT_TICKETS)]
 
 
-def _spent(connection: sa.Connection, own: Locked) -> int:
-    return int(connection.execute(sql.COUNT_SPENT, {"study": own.id}).scalar_one())
+def _spent(own: Locked) -> int:
+    return int(own.execute(sql.COUNT_SPENT).scalar_one())

@@ -126,13 +126,10 @@ class Database:
             engine = sa.create_engine(self._url, connect_args=_NOTICE_DEATH | dict(self._url.query), pool_size=2,
                                       max_overflow=8, pool_pre_ping=True)  # fmt: skip
             return _with_write_modes(engine)
-        path = self._url.database
-        if path and path != ":memory:":
-            folder = Path(path).parent
-            if not folder.is_dir():
-                raise StorageError(
-                    f"the folder {str(folder)!r} for the database {path!r} does not exist; create it first"
-                )
+        path = str(self._url.database)
+        folder = Path(path).parent
+        if not folder.is_dir():
+            raise StorageError(f"the folder {str(folder)!r} for the database {path!r} does not exist; create it first")
         engine = sa.create_engine(self._url, connect_args={"timeout": PATIENCE}, pool_size=2, max_overflow=8)
         sa.event.listen(engine, "do_connect", _checking(self))
         sa.event.listen(engine, "connect", _prepare_sqlite)
@@ -170,15 +167,15 @@ class Database:
         version = _version(connection)
         if version == SCHEMA_VERSION:
             return
-        if version is not None and version not in OLDER_VERSIONS and not _newer(version):
-            raise StorageError(
-                f"the database {self._shown} has schema {version!r}, which no Sonde has written; it is damaged, or "
-                "another program's: restore it from a copy, or use another database"
-            )
-        if version is not None and _newer(version):
+        if version is not None and version.isdigit() and version > SCHEMA_VERSION:
             raise StorageError(
                 f"the database {self._shown} has schema {version}, written by a newer Sonde than this one "
                 f"(schema {SCHEMA_VERSION}); upgrade with: pip install --upgrade sonde"
+            )
+        if version not in (None, *OLDER_VERSIONS):
+            raise StorageError(
+                f"the database {self._shown} has schema {version!r}, which no Sonde has written; it is damaged, or "
+                "another program's: restore it from a copy, or use another database"
             )
         if version is None and sa.inspect(connection).has_table("studies"):
             raise StorageError(f"the database {self._shown} has tables of another program; use a database of its own")
@@ -227,10 +224,6 @@ def _checking(database: Database) -> Callable[..., None]:
             alive()
 
     return before
-
-
-def _newer(version: str) -> bool:
-    return version.isdigit() and version > SCHEMA_VERSION
 
 
 def _version(connection: sa.Connection) -> str | None:

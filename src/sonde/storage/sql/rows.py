@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sonde.errors import StorageError
-from sonde.storage import rules
 from sonde.trials import Changes, Outcome, State, TrialRecord
+from sonde.trials.attributes import plain_attributes
 
 _NUMBER = (float, int, type(None))
 
@@ -37,8 +37,8 @@ def to_record(row: Any) -> TrialRecord:
 
 
 def attributes_text(attributes: Mapping[str, Any]) -> str | None:
-    """Return attributes as they are stored."""
-    return rules.attributes_json(attributes) if attributes else None
+    """Return attributes as they are stored; raise ``OptionError`` naming one that JSON cannot hold."""
+    return json.dumps(plain_attributes(attributes)) if attributes else None
 
 
 def _sound(_number: int, state: Any, _revision: int, row: Any, value: Any, noise: Any) -> bool:

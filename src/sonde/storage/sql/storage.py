@@ -42,16 +42,13 @@ class SqlStorage(Storage):
         return self._database.now()
 
     def close(self) -> None:
-        """Close the connections."""
         self._database.close()
 
-    def _write(
-        self, study: str, work: Callable[[sa.Connection, Locked], T], *, durable: bool, wakes: bool = False
-    ) -> T:
+    def _write(self, study: str, work: Callable[[Locked], T], *, durable: bool, wakes: bool = False) -> T:
         """Run ``work`` on a locked study; ``wakes`` notifies waiting askers."""
 
         def locked(connection: sa.Connection) -> T:
-            done = work(connection, steps.lock(connection, self._database, study))
+            done = work(steps.lock(connection, self._database, study))
             if wakes:
                 waiting.tell_waiters(connection, self._database, study)
             return done
@@ -61,55 +58,42 @@ class SqlStorage(Storage):
     # studies
 
     def create_study(self, header: StudyHeader) -> StudyHeader:
-        """Create a study."""
         dated = replace(header, created=self.now(), key=header.key or uuid.uuid4().hex)
         return self._database.write(lambda connection: catalogue.create(connection, dated), durable=True)
 
     def find_study(self, name: str) -> StudyHeader:
-        """Return the header of a study."""
         return self._database.read(lambda connection: catalogue.find(connection, name))
 
     def studies(self) -> list[StudySummary]:
-        """Return all studies."""
         return self._database.read(catalogue.summaries)
 
     def delete_study(self, name: str) -> None:
-        """Delete a study."""
         key = self.find_study(name).key  # by its key: a second try may find another study of that name
         self._database.write(lambda connection: catalogue.delete(connection, key), durable=True)
 
     # reading
 
     def changes(self, study: str, since: int) -> Changes:
-        """Return changed columns."""
-
         def work(connection: sa.Connection) -> Changes:
-            own, revision = steps.revision(connection, study)
-            if revision == since:
-                return Changes(revision, ())
-            return to_changes(revision, connection.execute(sql.SELECT_CHANGED, {"study": own, "since": since}).all())
+            own = steps.find_study(connection, study)
+            if own.revision == since:
+                return Changes(since, ())
+            return to_changes(own.revision, own.execute(sql.SELECT_CHANGED, since=since).all())
 
         return self._database.read(work)
 
     def records(self, study: str, since: int) -> tuple[int, list[TrialRecord]]:
-        """Return changed records."""
-
         def work(connection: sa.Connection) -> tuple[int, list[TrialRecord]]:
-            own, revision = steps.revision(connection, study)
-            if revision == since:
-                return revision, []
-            rows = connection.execute(sql.SELECT_RECORDS, {"study": own, "since": since})
-            return revision, [to_record(row) for row in rows]
+            own = steps.find_study(connection, study)
+            if own.revision == since:
+                return since, []
+            return own.revision, [to_record(row) for row in own.execute(sql.SELECT_RECORDS, since=since)]
 
         return self._database.read(work)
 
     def record(self, study: str, number: int) -> TrialRecord:
-        """Return one record."""
-
-        def work(connection: sa.Connection) -> TrialRecord | None:
-            return steps.find(connection, steps.revision(connection, study)[0], TrialKey(number))
-
-        found = self._database.read(work)
+        trial = TrialKey(number)
+        found = self._database.read(lambda connection: steps.find(steps.find_study(connection, study), trial))
         if found is None:
             raise rules.unknown_trial(study, number)
         return found
@@ -119,20 +103,16 @@ class SqlStorage(Storage):
     def begin_ask(
         self, study: str, tokens: Sequence[str], asker: Asker, *, since: int = 0, limit: int | None = None
     ) -> AskReply:
-        """Expire leases, claim waiting trials, become the suggester or leave tickets."""
-
-        def work(connection: sa.Connection, own: Locked) -> AskReply:
-            reply = asking.begin(connection, own, tokens, asker, since, limit)
-            if (
-                reply.missing and not reply.granted and reply.suggester is None
-            ):  # with one more waiting, the next suggester may begin
-                waiting.tell_waiters(connection, self._database, study)
+        def work(own: Locked) -> AskReply:
+            reply = asking.begin(own, tokens, asker, since, limit)
+            if reply.missing and not reply.granted and reply.suggester is None:
+                # With one more waiting, the next suggester may begin.
+                waiting.tell_waiters(own.connection, self._database, study)
             return reply
 
         return self._write(study, work, durable=False)
 
     def wait(self, study: str, tokens: Sequence[str], asker: Asker, seconds: float) -> None:
-        """Wait for a change that may concern the asker."""
         values = {"key": study, "first": tokens[0]}
 
         def look(connection: sa.Connection) -> tuple[bool, float]:
@@ -144,8 +124,6 @@ class SqlStorage(Storage):
         waiting.wait(self._database, study, look, seconds)
 
     def renew_suggester_lease(self, study: str, asker: Asker) -> bool:
-        """Extend the suggester's lease."""
-
         def work(connection: sa.Connection) -> bool:
             ends = self._database.clock(connection) + asker.suggester_lease
             values = {"key": study, "who": asker.name, "ends": ends}
@@ -154,33 +132,26 @@ class SqlStorage(Storage):
         return self._database.write(work, durable=False)
 
     def end_suggester_lease(self, study: str, suggester: str) -> None:
-        """End the suggester's lease."""
-
-        def work(connection: sa.Connection, own: Locked) -> None:
+        def work(own: Locked) -> None:
             if own.suggester == suggester:
-                asking.end_suggester_lease(connection, own)
+                asking.end_suggester_lease(own)
 
         self._write(study, work, durable=False, wakes=True)
 
     def finish_ask(
         self, study: str, reply: AskReply, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
     ) -> list[TrialRecord] | None:
-        """Insert suggestions and end the suggester's lease."""
         return self._write(
-            study, lambda connection, own: asking.finish(connection, own, reply, rows, tokens, asker), durable=False,
+            study, lambda own: asking.finish(own, reply, rows, tokens, asker), durable=False,
             wakes=True,
         )  # fmt: skip
 
     def withdraw(self, study: str, tokens: Sequence[str], asker: Asker) -> None:
-        """Undo an ask."""
-        self._write(
-            study, lambda connection, own: asking.withdraw(connection, own, tokens, asker), durable=False, wakes=True
-        )
+        self._write(study, lambda own: asking.withdraw(own, tokens, asker), durable=False, wakes=True)
 
     def enqueue(
         self, study: str, rows: Sequence[bytes], attributes: Mapping[str, Any], *, tokens: Sequence[str] | None = None
     ) -> list[int]:
-        """Insert waiting trials."""
         text = attributes_text(attributes)
         new = [{"row": row, "state": State.WAITING.value, "attributes": text} for row in rows]
         return self._insert(study, new, tokens, wakes=True)
@@ -192,7 +163,6 @@ class SqlStorage(Storage):
         *,
         tokens: Sequence[str] | None = None,
     ) -> list[int]:
-        """Insert finished trials."""
         new = [
             {"row": row, **outcome_columns(outcome), "attributes": attributes_text(attributes)}
             for row, outcome, attributes in trials
@@ -204,13 +174,13 @@ class SqlStorage(Storage):
     ) -> list[int]:
         drawn = rules.tokens_for(len(rows), tokens)
 
-        def work(connection: sa.Connection, own: Locked) -> list[int]:
-            known = steps.under(connection, own.id, drawn[:1])
+        def work(own: Locked) -> list[int]:
+            known = steps.under(own, drawn[:1])
             if known:  # the reply to a first try was lost
                 return list(range(known[0].number, known[0].number + len(drawn)))
             times = {"created": own.stamp, **({"finished": own.stamp} if finished else {})}
             new = [{**row, **times, "token": token} for row, token in zip(rows, drawn, strict=True)]
-            return steps.append(connection, own, new)
+            return steps.append(own, new)
 
         return self._write(study, work, durable=True, wakes=wakes)
 
@@ -219,80 +189,67 @@ class SqlStorage(Storage):
     def tell(
         self, study: str, trial: TrialKey, outcome: Outcome, attributes: Mapping[str, Any], *, row: bytes | None = None
     ) -> TrialRecord:
-        """Record a result."""
         attributes = plain_attributes(attributes)
 
-        def work(connection: sa.Connection, own: Locked) -> TrialRecord:
-            record = steps.find(connection, own.id, trial)
+        def work(own: Locked) -> TrialRecord:
+            record = steps.find(own, trial)
             if record is None and trial.token is not None and row is not None:  # the ask was lost in a crash
-                number = steps.append(connection, own, [
+                number = steps.append(own, [
                     {"row": row, **outcome_columns(outcome), "created": own.stamp, "finished": own.stamp,
                      "attributes": attributes_text(attributes), "token": trial.token}
                 ])[0]  # fmt: skip
-                return steps.known(connection, own, TrialKey(number))
-            record = steps.known(connection, own, trial) if record is None else record
+                return steps.known(own, TrialKey(number))
+            record = steps.known(own, trial) if record is None else record
             if not rules.is_news(record, outcome):
                 return record
             merged = {**record.attributes, **attributes}
-            steps.finish(connection, own, record, outcome, attributes_text(merged))
+            steps.finish(own, record, outcome, attributes_text(merged))
             return replace(record, state=outcome.state, outcome=outcome, finished=own.stamp, attributes=merged)
 
         return self._write(study, work, durable=True)
 
     def heartbeat(self, study: str, tokens: Sequence[str], lease: float) -> None:
-        """Extend leases."""
-
         def work(connection: sa.Connection) -> None:
-            own, _ = steps.revision(connection, study)
             ends = self._database.clock(connection) + lease
-            values = {"study": own, "tokens": list(tokens), "ends": ends, "seconds": lease}
-            connection.execute(sql.HEARTBEAT, values)
+            own = steps.find_study(connection, study)
+            own.execute(sql.HEARTBEAT, tokens=list(tokens), ends=ends, seconds=lease)
 
         self._database.write(work, durable=False)
 
     def release(self, study: str, trials: Sequence[TrialKey]) -> None:
-        """Give trials back."""
-
-        def work(connection: sa.Connection, own: Locked) -> None:
-            found = [steps.find(connection, own.id, trial) for trial in trials]
+        def work(own: Locked) -> None:
+            found = [steps.find(own, trial) for trial in trials]
             running = [record.number for record in found if record is not None and record.state is State.RUNNING]
             if running:
-                steps.lose(connection, own, running, given_back=True)
+                steps.lose(own, running, given_back=True)
 
         self._write(study, work, durable=True, wakes=True)
 
     def cancel(self, study: str, trials: Sequence[TrialKey]) -> None:
-        """Cancel trials."""
-
-        def work(connection: sa.Connection, own: Locked) -> None:
-            records = [steps.known(connection, own, trial) for trial in trials]
+        def work(own: Locked) -> None:
+            records = [steps.known(own, trial) for trial in trials]
             left = [record for record in records if record.state is not State.CANCELLED]
             for record in left:
                 rules.require_transition(record.number, record.state, State.CANCELLED)
-            steps.end(connection, own, [record.number for record in left], State.CANCELLED)
+            steps.end(own, [record.number for record in left], State.CANCELLED)
 
         self._write(study, work, durable=True)
 
     # states of strategies
 
     def load_state(self, study: str, name: str) -> bytes | None:
-        """Return a state."""
-
         def work(connection: sa.Connection) -> bytes | None:
-            own, _ = steps.revision(connection, study)
-            return connection.execute(sql.SELECT_STATE, {"study": own, "one": name}).scalar()
+            return steps.find_study(connection, study).execute(sql.SELECT_STATE, one=name).scalar()
 
         return self._database.read(work)
 
     def save_state(self, study: str, name: str, state: bytes) -> None:
-        """Keep a state."""
-
         def work(connection: sa.Connection) -> None:
-            own, _ = steps.revision(connection, study)
-            there = connection.execute(sql.SELECT_STATES, {"study": own}).all()  # the latest first
+            own = steps.find_study(connection, study)
+            there = own.execute(sql.SELECT_STATES).all()  # the latest first
             for each in {name, *(row.name for row in there[rules.KEPT_STATES - 1 :])}:
-                connection.execute(sql.DELETE_STATE, {"study": own, "one": each})
+                own.execute(sql.DELETE_STATE, one=each)
             place = there[0].saved + 1 if there else 0
-            connection.execute(sql.INSERT_STATE, {"study_id": own, "name": name, "data": state, "saved": place})
+            connection.execute(sql.INSERT_STATE, {"study_id": own.id, "name": name, "data": state, "saved": place})
 
         self._database.write(work, durable=False)

@@ -115,11 +115,9 @@ class AdaptiveBasis:
         means, variances, noises = [], [], []
         for own, regression in zip(parts, _regressions(trained, data), strict=True):
             given = regression.most_probable()
-            mean, root = regression.weights(given)
-            variance = np.sum((own @ root) ** 2, axis=1)
-            leverage = np.minimum(given.beta * _weights(data) * variance, 1 - 1e-6)
-            means.append(data.y - (data.y - own @ mean) / (1 - leverage))
-            variances.append(variance / (1 - leverage))
+            mean, variance = regression.leave_one_out(given, own, data.y, _weights(data))
+            means.append(mean)
+            variances.append(variance)
             noises.append(1 / given.beta + data.noise)
         spread = np.mean(variances, axis=0) + np.var(means, axis=0)
         return np.mean(means, axis=0), trained.inflation * spread + np.mean(noises, axis=0)
@@ -223,7 +221,7 @@ def _network_of(arrays: Mapping[str, NDArray[Any]], name: str, like: Network) ->
 
 def _calibrated(network: Network, validation: Network, data: Table, held: NDArray[np.bool_]) -> Trained:
     """Return the networks with the inflation that calibrates the validation networks on the held-out rows."""
-    known, unseen = data.rows(np.flatnonzero(~held)), data.rows(np.flatnonzero(held))
+    known, unseen = data.rows(~held), data.rows(held)
     validated = Trained(validation)
     regressions = _regressions(validated, known)
     posterior = _posterior(validated, regressions, [each.most_probable() for each in regressions])

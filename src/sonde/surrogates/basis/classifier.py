@@ -105,7 +105,7 @@ def _mean_and_root(weights: Laplace) -> tuple[Array, Array]:
 def _calibrated(validation: Network, table: Table, link: Link) -> Link:
     """Return the link that maximises the likelihood of held-out labels under the validation networks."""
     held = held_out(len(table.y))
-    known, unseen = (_thinned(table.rows(np.flatnonzero(rows))) for rows in (~held, held))
+    known, unseen = (_thinned(table.rows(rows)) for rows in (~held, held))
     parts = [_mean_and_root(_best_prior(validation, k, known)) for k in range(validation.count)]
     at = _latent(validation, parts, link).marginals(unseen.x)
 

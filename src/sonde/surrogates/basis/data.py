@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import blake2b
-from typing import NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,7 @@ HOLD_OUT_EVERY, HOLD_OUT_FROM = 5, 16  # every fifth row is held out for validat
 LOWEST_LOG_DENSITY = -10.0  # log densities are clipped from below, so that one outlier does not decide a score
 
 
-class Summable(Protocol):
-    """Anything with a sum."""
-
-    def __add__(self, other: Self) -> Self:
-        """Return the sum."""
-        ...
-
-
-Sums = TypeVar("Sums", bound=Summable)
+Sums = TypeVar("Sums", bound=Any)  # anything with a sum
 
 
 class Table(NamedTuple):
@@ -34,7 +26,7 @@ class Table(NamedTuple):
     y: Array
     noise: Array
 
-    def rows(self, chosen: slice | NDArray[np.intp]) -> Table:
+    def rows(self, chosen: slice | NDArray[np.intp] | NDArray[np.bool_]) -> Table:
         """Return some of the rows."""
         return Table(*(column[chosen] for column in self))
 

@@ -9,7 +9,7 @@ layer and a constant. A quadratic mean function adds 2 p basis functions, x_k an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -121,10 +121,3 @@ class Network:
             return vjp(gradients[:, : -2 * p]) + linear + 2 * x * square
 
         return Basis(np.concatenate([flat, x, x * x], axis=1), vjp_all)
-
-
-def stacked(networks: Sequence[Network]) -> Network:
-    """Return the networks of several stacks in one stack."""
-    steps = zip(*(network.layers for network in networks), strict=True)
-    layers = (Layer(*map(np.concatenate, zip(*stage, strict=True))) for stage in steps)
-    return replace(networks[0], layers=tuple(layers))

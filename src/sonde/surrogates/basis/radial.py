@@ -65,13 +65,10 @@ class RadialBasis:
             return posterior.leave_one_out(data.y)
         centres = self._centres(covariance, data.rows(slice(count)))
         basis = covariance.cross(data.x, centres.z).values @ centres.inverse.T
-        beta, weights = 1 / covariance.noise, _weights(covariance, data)
-        mean, root = _statistics(covariance, centres, data).weights(Hyperparameters(1.0, beta, np.empty(0)))
-        variance = np.sum((basis @ root) ** 2, axis=1)
-        leverage = np.minimum(beta * weights * variance, 1 - 1e-6)
+        given, weights = Hyperparameters(1.0, 1 / covariance.noise, np.empty(0)), _weights(covariance, data)
+        mean, variance = _statistics(covariance, centres, data).leave_one_out(given, basis, data.y, weights)
         residual = np.maximum(covariance.diagonal(data.x)[0] - np.sum(basis**2, axis=1), 0.0)
-        means = data.y - (data.y - basis @ mean) / (1 - leverage)
-        return means, variance / (1 - leverage) + residual + covariance.noise + data.noise
+        return mean, variance + residual + covariance.noise + data.noise
 
 
 def score(covariance: Covariance, data: Table) -> float:
@@ -79,7 +76,7 @@ def score(covariance: Covariance, data: Table) -> float:
     if len(data.y) > VALIDATED:
         data = data.rows(np.linspace(0, len(data.y) - 1, VALIDATED).astype(int))
     held = held_out(len(data.y))
-    training, validation = data.rows(np.flatnonzero(~held)), data.rows(np.flatnonzero(held))
+    training, validation = data.rows(~held), data.rows(held)
     posterior = RadialBasis().learn(covariance, training, len(training.y))
     at = posterior.marginals(validation.x)
     return log_score(validation.y - at.mean[:, 0], at.variance + posterior.noise + validation.noise)

@@ -100,13 +100,16 @@ class Regression:
         mean = vectors @ (given.beta * (self._rotated @ self._target(given.eta)) / precisions)
         return mean, vectors / np.sqrt(precisions)
 
+    def leave_one_out(self, given: Hyperparameters, basis: Array, y: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the mean (n,) and variance (n,) of phi^T w at each observation given the others, for eta = 0."""
+        mean, root = self.weights(given)
+        variance = np.sum((basis @ root) ** 2, axis=1)
+        leverage = np.minimum(given.beta * weights * variance, 1 - 1e-6)
+        return y - (y - basis @ mean) / (1 - leverage), variance / (1 - leverage)
+
     def __add__(self, other: Regression) -> Regression:
         """Return the statistics of the observations of both."""
         return Regression(self.count + other.count, self.gram + other.gram, self.size)
-
-    def without(self, other: Regression) -> Regression:
-        """Return the statistics without the observations of ``other``."""
-        return Regression(self.count - other.count, self.gram - other.gram, self.size)
 
     def most_probable(self) -> Hyperparameters:
         """Return alpha and beta that nearly maximise the marginal likelihood for eta = 0, by MacKay's fixed point."""
