@@ -133,7 +133,7 @@ class WarmStartedFits:
         best = max(fine, key=_score)[1]
         if len(few.values) < len(many.values):
             return self._fitted(features, many, best.form, best.covariance, iterations=20)
-        others = (None, noisy_guess(features, best.form.trend))
+        others = (None, noisy_guess(features.groups, best.form.trend))
         fine += [self._fitted(features, few, best.form, each, iterations=20) for each in others]
         return max(fine, key=_score)
 
@@ -171,9 +171,9 @@ class WarmStartedFits:
         return score + scale.log_jacobian(data.values), Fit(covariance, form.kappa, features, covariance)
 
 
-def noisy_guess(features: Features, trend: str | None) -> Covariance:
+def noisy_guess(groups: NDArray[np.intp], trend: str | None = None) -> Covariance:
     """Return a start where about a third of the variance of the values is noise."""
-    guess = first_guess(features.groups, trend)
+    guess = first_guess(groups, trend)
     guess.theta[guess.noise_entry] = np.log(0.3)
     return guess
 

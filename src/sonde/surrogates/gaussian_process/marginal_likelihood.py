@@ -60,7 +60,9 @@ class Evidence:
 
     def value(self, covariance: CovarianceFunction) -> float:
         """Return the log marginal likelihood without its gradient, at a third of the cost."""
-        return self._solved(covariance.observed(self.layout).matrix, self.noise(covariance))[0]
+        factor = factorise(with_diagonal(covariance.observed(self.layout).matrix, self.noise(covariance)))
+        white, _ = lapack.dtrtrs(factor, self.y, lower=1)
+        return _log_density(white @ white, factor)
 
     def posterior(self, covariance: CovarianceFunction) -> ExactPosterior:
         """Return the posterior given these observations."""
@@ -95,17 +97,16 @@ class Evidence:
     def _evaluated(self, covariance: CovarianceFunction, matrix: ObservationMatrix) -> tuple[float, Array, Array]:
         """Return the log marginal likelihood, its gradient in theta, and W."""
         noise, n = self.noise(covariance), len(self.layout.x)
-        value, factor, solved = self._solved(matrix.matrix, noise)
+        factor = factorise(with_diagonal(matrix.matrix, noise))
+        solved, _ = lapack.dpotrs(factor, self.y, lower=1)
         weights = np.outer(solved, solved) - symmetric_inverse(factor)
         gradient, own = matrix.theta_gradient(weights), np.diagonal(weights)
         gradient[covariance.noise_entry] = 0.5 * covariance.noise * float(own[:n].sum())
         if self._with_gradient_noise:
             gradient[-1] = 0.5 * float(self.shared_noise(covariance, noise) @ own)
-        return value, gradient, weights
+        return _log_density(self.y @ solved, factor), gradient, weights
 
-    def _solved(self, matrix: Array, noise: Array) -> tuple[float, Array, Array]:
-        """Return the log marginal likelihood, the Cholesky factor of K, and K^-1 y."""
-        factor = factorise(with_diagonal(matrix, noise))
-        solved, _ = lapack.dpotrs(factor, self.y, lower=1)
-        value = -0.5 * self.y @ solved - np.log(np.diagonal(factor)).sum() - 0.5 * len(self.y) * LOG_2PI
-        return float(value), factor, solved
+
+def _log_density(square: float, factor: Array) -> float:
+    """Return log p(y) from y^T K^-1 y and the Cholesky factor of K."""
+    return float(-0.5 * square - np.log(np.diagonal(factor)).sum() - 0.5 * len(factor) * LOG_2PI)

@@ -138,8 +138,8 @@ class GradientFit(Generic[Of]):
         Only the matrix of ``few``, a subset at these rows, is factorised.
         """
         scale, evidence = self.scaled(observations)
-        subset = scale_observations(few, scale).posterior(self.covariance)
-        return scale, IterativePosterior.after(subset, rows, evidence)
+        subset, noise = scale_observations(few, scale).posterior(self.covariance), evidence.noise(self.covariance)
+        return scale, IterativePosterior.after(subset, rows, evidence.layout, evidence.y, noise)
 
 
 def fit(

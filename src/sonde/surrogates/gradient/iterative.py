@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
 from sonde.surrogates.gaussian_process.observations import ObservationLayout
 from sonde.surrogates.gaussian_process.port import CovarianceFunction, Operator
 from sonde.surrogates.gaussian_process.posterior import ExactPosterior
@@ -114,15 +113,19 @@ class IterativePosterior:
     residual: ExactPosterior  # of the function minus ``mean``: zero mean, the variance given the subset
 
     @classmethod
-    def after(cls, subset: ExactPosterior, rows: NDArray[np.intp], evidence: Evidence) -> IterativePosterior:
-        """Return the posterior given all observations; ``subset`` is that given some rows, where the mean starts."""
+    def after(
+        cls, subset: ExactPosterior, rows: NDArray[np.intp], layout: ObservationLayout, y: Array, noise: Array
+    ) -> IterativePosterior:
+        """Return the posterior given observations y (N,) with noise variances (N,).
+
+        ``subset`` is that given some rows; its weights are where the mean starts.
+        """
         assert subset.layout is not None
-        layout, covariance = evidence.layout, subset.covariance
         count, weights = len(subset.layout.x), subset.weights[:, 0]
         a, b = np.zeros(len(layout.x)), np.zeros(layout.x.shape)
         a[rows] = weights[:count]
         b[rows[subset.layout.gradients[0]], subset.layout.gradients[1]] = weights[count:]
-        mean = Mean.after(covariance, layout, evidence.y, evidence.noise(covariance), (a, b))
+        mean = Mean.after(subset.covariance, layout, y, noise, (a, b))
         return cls(subset, mean, replace(subset, white=np.zeros_like(subset.white)))
 
     @property
