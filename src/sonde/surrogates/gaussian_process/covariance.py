@@ -115,9 +115,9 @@ class Covariance:
         vjp = partial(self.stationary_vjp, x, y, first)
         if self.mean_prior is None:
             return Cross(values, vjp)
-        trend = self.mean_prior.cross(x, y)
-        values += trend.values
-        return Cross(values, lambda weights: vjp(weights) + trend.vjp(weights))
+        trend, trend_vjp = self.mean_prior.cross(x, y)
+        values += trend
+        return Cross(values, lambda weights: vjp(weights) + trend_vjp(weights))
 
     def stationary(self, x: Array, y: Array) -> tuple[Array, Array]:
         """Return s f and s f' / f'(0) of all pairs."""
@@ -134,10 +134,12 @@ class Covariance:
         return [self.scale * each for each in self._profile.derivatives(self._squares(x, y), order)]
 
     def _squares(self, x: Array, y: Array) -> Array:
-        """Return r.r of all pairs, in place where arrays are large."""
+        """Return r.r of all pairs; in place, because these arrays are large."""
         a, b = x * self.roots, y * self.roots
         squares = np.sum(a * a, axis=-1)[..., :, None] + np.sum(b * b, axis=-1)[..., None, :]
-        squares -= 2 * (a @ b.swapaxes(-1, -2))
+        products = a @ b.swapaxes(-1, -2)
+        products *= 2
+        squares -= products
         return np.maximum(squares, 0.0, out=squares)
 
     def toward(self, x: Array, layout: ObservationLayout) -> Cross:
@@ -192,13 +194,8 @@ class Observed:
     """The matrix (N, N) of the values and gradients of a layout, and its gradient in theta."""
 
     def __init__(self, covariance: Covariance, layout: ObservationLayout) -> None:
-        self.covariance, self.layout = covariance, layout
-        x, n, roots = layout.x, len(layout.x), covariance.roots
-        self.stationary: ValueMatrix | GradientMatrix
-        if layout.gradients.size:
-            self.stationary = GradientMatrix(layout, roots, covariance.isotropic(x, x, 3))
-        else:
-            self.stationary = ValueMatrix(x, roots, *covariance.stationary(x, x), PROFILES[covariance.profile].slope)
+        self.covariance, self.layout, n = covariance, layout, len(layout.x)
+        self.stationary = stationary_matrix(covariance, layout)
         self.matrix = self.stationary.matrix
         self.matrix[:n, :n] += CONSTANT
         self.trend: Array | None = None
@@ -224,6 +221,14 @@ class Observed:
         x, trend = self.layout.x, self.covariance.mean_prior
         total = self.covariance.stationary_vjp(x, x, self.stationary.first, weights)
         return total if trend is None else total + trend.cross(x, x).vjp(weights)
+
+
+def stationary_matrix(covariance: Covariance, layout: ObservationLayout) -> ValueMatrix | GradientMatrix:
+    """Return the matrix of the stationary part; that of values alone is made in less time."""
+    x, roots = layout.x, covariance.roots
+    if layout.gradients.size:
+        return GradientMatrix(layout, roots, covariance.isotropic(x, x, 3))
+    return ValueMatrix(x, roots, *covariance.stationary(x, x), PROFILES[covariance.profile].slope)
 
 
 def _unit_trend(name: str, rho: float, layout: ObservationLayout) -> Array:

@@ -125,7 +125,8 @@ class Toward:
 class ValueMatrix:
     """The covariances (n, n) of values, from s f and s f' / ``slope``: ``GradientMatrix`` without gradients.
 
-    It takes the time of ``GradientMatrix`` MEASURED.
+    An evaluation of the marginal likelihood by ``GradientMatrix`` takes 1.7 times as long for 20 values and 1.3 times
+    for 100 and 256, in 2 to 20 dimensions (``benchmarks/values_only.py``).
     """
 
     def __init__(self, x: Array, roots: Array, values: Array, first: Array, slope: float) -> None:

@@ -119,7 +119,10 @@ class Quadratic(Trend):
         return 2 * self.b / self.rho**2
 
     def _u(self, x: Array, y: Array) -> Array:
-        return np.asarray(x @ y.swapaxes(-1, -2) / self.rho + 1)
+        u = np.asarray(x @ y.swapaxes(-1, -2))
+        u /= self.rho
+        u += 1
+        return u
 
     def _block(self, a: Array, b: Array, left: OrderBlock, right: OrderBlock) -> Array:
         """Return the covariances of observations of two orders, (N_left, N_right)."""
