@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sonde.surrogates.gaussian_process.covariance import Covariance
 from sonde.surrogates.gaussian_process.observations import ObservationLayout
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.gaussian_process.profiles import PROFILES
 
 if TYPE_CHECKING:
@@ -72,6 +73,17 @@ def partial_layout(x: Array, *, curvatures: bool = False, seed: int = 0) -> Obse
         rng.permutation(np.flatnonzero(rng.random(each.shape[1]) < 0.5)) for each in (whole.gradients, whole.curvatures)
     ]
     return ObservationLayout(x, whole.gradients[:, kept[0]], whole.curvatures[:, kept[1]])
+
+
+def gradients_of(posterior: ExactPosterior, x: Array) -> tuple[Array, Array]:
+    """The posterior of the gradients at x (m, p): means (m, p) and covariances (m, p, p)."""
+    (m, p), predicted, covariance = x.shape, full_layout(x), posterior.covariance
+    observed = [*([] if posterior.layout is None else [posterior.layout]), ObservationLayout(posterior.x)]
+    cross = np.concatenate([covariance.between(predicted, each)[m:] for each in observed], axis=1)
+    whitened = (cross @ posterior.inverse.T).reshape(m, p, -1)
+    prior = covariance.between(predicted, predicted)[m:, m:].reshape(m, p, m, p)
+    own = prior[np.arange(m), :, np.arange(m), :]
+    return (cross @ posterior.weights[:, 0]).reshape(m, p), own - whitened @ whitened.swapaxes(1, 2)
 
 
 def kernel_entries(layout: ObservationLayout, *, curvatures: bool = False) -> Index:

@@ -11,6 +11,7 @@ from tests.surrogates.gradient_models import (
     TWICE,
     full_layout,
     gradient_covariance,
+    gradients_of,
     hermite_covariance,
     kernel_entries,
     kernel_of,
@@ -181,7 +182,7 @@ def test_conditioning_on_a_matrix_of_blocks(curvatures: bool) -> None:
     mean = toward @ np.linalg.solve(matrix, y)
     spread = hermite_covariance(covariance, gradients, gradients) - toward @ np.linalg.solve(matrix, toward.T)
     posterior = ExactPosterior.after(covariance, layout, y, noise)
-    joint, (gradients, covariances) = posterior.joint(new[None]), posterior.gradients(new)
+    joint, (gradients, covariances) = posterior.joint(new[None]), gradients_of(posterior, new)
     np.testing.assert_allclose(joint.mean[0], mean[:5], rtol=1e-9)
     np.testing.assert_allclose(joint.covariance[0], spread[:5, :5], rtol=1e-8, atol=1e-11)
     np.testing.assert_allclose(gradients, mean[5:].reshape(5, 3), rtol=1e-9)
@@ -213,7 +214,7 @@ def test_without_noise_it_interpolates_values_and_gradients(profile: str, trend:
     )
     y = rng.normal(size=len(layout))
     posterior = ExactPosterior.after(covariance, layout, y, np.full(len(layout), 1e-10))
-    prediction, (gradients, covariances) = posterior.marginals(layout.x), posterior.gradients(layout.x)
+    prediction, (gradients, covariances) = posterior.marginals(layout.x), gradients_of(posterior, layout.x)
     np.testing.assert_allclose(prediction.mean[:, 0], y[layout.values], atol=1e-6)
     assert np.all(prediction.variance < 1e-8)
     told = tuple(layout.gradients)
@@ -233,7 +234,7 @@ def test_without_noise_it_interpolates_curvatures(profile: str) -> None:
     step = 1e-5
     for k, (point, c, e) in enumerate(layout.curvatures.T):
         ends = layout.x[point] + step * np.array([-1, 1])[:, None] * np.eye(3)[c]
-        low, high = posterior.gradients(ends)[0][:, e]
+        low, high = gradients_of(posterior, ends)[0][:, e]
         assert (high - low) / (2 * step) == pytest.approx(y[layout.curvature_entries][k], abs=1e-4)
 
 
@@ -243,7 +244,7 @@ def test_gradients_are_derivatives_of_the_mean_and_their_covariances_those_of_di
 ) -> None:
     posterior = posterior_of(profile, trend).condition(points_of(1, seed=5), np.array([[0.7]]))
     x, step = points_of(3, seed=1), 1e-3
-    means, covariances = posterior.gradients(x)
+    means, covariances = gradients_of(posterior, x)
     expected = numeric_gradient(lambda at: float(posterior.marginals(at).mean.sum()), x)
     np.testing.assert_allclose(means, expected, rtol=1e-6, atol=1e-7)
     ends = x[:, None] + step * np.concatenate([np.eye(3), -np.eye(3)])
@@ -339,7 +340,7 @@ def test_conditioning_is_starting_anew(model: tuple[str, str | None], count: int
     for one in (together, grown):
         np.testing.assert_allclose(one.marginals(new).mean, whole.marginals(new).mean, rtol=1e-7, atol=1e-8)
         np.testing.assert_allclose(one.marginals(new).variance, whole.marginals(new).variance, rtol=1e-7, atol=1e-8)
-        for got, expected in zip(one.gradients(new), whole.gradients(new), strict=True):
+        for got, expected in zip(gradients_of(one, new), gradients_of(whole, new), strict=True):
             np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-7)
 
 

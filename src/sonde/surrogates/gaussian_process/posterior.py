@@ -140,18 +140,6 @@ class ExactPosterior:
         """The vector of observations, (N,): L L^-1 y."""
         return np.asarray(np.linalg.solve(self.inverse, self.white[:, 0]))
 
-    def gradients(self, x: Array) -> tuple[Array, Array]:
-        """Return the posterior of the gradients at x (m, p): means (m, p) and covariances (m, p, p)."""
-        m, p = x.shape
-        everywhere = np.stack([np.repeat(np.arange(m), p), np.tile(np.arange(p), m)])
-        predicted, entries = ObservationLayout(x, everywhere), slice(m, None)
-        observed = [*([] if self.layout is None else [self.layout]), ObservationLayout(self.x)]
-        cross = np.concatenate([self.covariance.between(predicted, each)[entries] for each in observed], axis=1)
-        whitened = (cross @ self.inverse.T).reshape(m, p, -1)
-        prior = self.covariance.between(predicted, predicted)[entries, entries].reshape(m, p, m, p)
-        own = prior[np.arange(m), :, np.arange(m), :]
-        return (cross @ self.weights[:, 0]).reshape(m, p), own - whitened @ whitened.swapaxes(1, 2)
-
     def leave_one_out(self, y: Array) -> tuple[Array, Array]:
         """Return predicted means and variances (n,) of each observation y_i, noise included, given all others.
 

@@ -164,8 +164,3 @@ class IterativePosterior:
     def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> IterativePosterior:
         """Return the posterior given further values y (m, s) at x (m, p)."""
         return replace(self, residual=self.residual.condition(x, y - self.mean(x)[0][:, None], noise))
-
-    def gradients(self, x: Array) -> tuple[Array, Array]:
-        """Return the posterior of the gradients at x (m, p): means (m, p) and covariances (m, p, p)."""
-        rest, covariances = self.residual.gradients(x)
-        return self.mean(x)[1] + rest, covariances
