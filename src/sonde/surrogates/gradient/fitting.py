@@ -11,7 +11,9 @@ scales. From long length scales alone a fit ends where rough functions are expla
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from itertools import product
 from typing import Any, Generic, NamedTuple
@@ -165,6 +167,22 @@ def steep_guess(groups: Groups, profile: str, form: ModelForm, observations: Obs
     return guess
 
 
+def fit_at_checkpoint(
+    known: Recent[GradientFit[Of]], observations: Observations, key: bytes,
+    compute: Callable[[Observations, GradientFit[Of] | None], GradientFit[Of]], *, start: Callable[[int], int],
+) -> GradientFit[Of]:  # fmt: skip
+    """Return the fit at the last checkpoint of a history, or that of ``known``; before the first, of the whole history.
+
+    ``compute`` starts from the fit at the last checkpoint of ``start(count)`` observations, where there is one.
+    """
+
+    def at(count: int) -> GradientFit[Of]:
+        first, before = observations.rows(slice(count)), checkpoint(start(count))
+        return known.get_or_compute(first.digest() + key, lambda: compute(first, at(before) if before else None))
+
+    return at(checkpoint(len(observations.values)) or len(observations.values))
+
+
 @dataclass
 class WarmStartedGradientFits:
     """Global fits at the checkpoints of a history, remembered by their data."""
@@ -175,17 +193,8 @@ class WarmStartedGradientFits:
 
     def fit(self, groups: Groups, observations: Observations) -> GradientFit[Covariance]:
         """Return the fit at the last checkpoint of a history; before the first checkpoint, of the whole history."""
-        return self._at(groups, observations, checkpoint(len(observations.values)) or len(observations.values))
-
-    def _at(self, groups: Groups, observations: Observations, count: int) -> GradientFit[Covariance]:
-        observations = observations.rows(slice(count))
-        key = observations.digest() + groups.tobytes()
-        before = checkpoint(count - 1)
-
-        def compute() -> GradientFit[Covariance]:
-            return self._compared(groups, observations, self._at(groups, observations, before) if before else None)
-
-        return self._known.get_or_compute(key, compute)
+        compare = partial(self._compared, groups)
+        return fit_at_checkpoint(self._known, observations, groups.tobytes(), compare, start=lambda count: count - 1)
 
     def _compared(
         self, groups: Groups, observations: Observations, start: GradientFit[Covariance] | None

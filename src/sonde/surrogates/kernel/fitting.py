@@ -8,15 +8,15 @@ scale (see ``outputs``) is chosen at checkpoints too, by marginal likelihood.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
-from sonde.surrogates.gradient.fitting import GradientFit, Observations, fit, score
+from sonde.surrogates.gradient.fitting import GradientFit, Observations, fit, fit_at_checkpoint, score
 from sonde.surrogates.kernel.covariance import KernelCovariance
 from sonde.surrogates.kernel.family import Family
 from sonde.surrogates.outputs import KAPPAS
 from sonde.surrogates.recent import Recent
-from sonde.surrogates.refits import checkpoint
 
 KernelFit = GradientFit[KernelCovariance]
 
@@ -34,17 +34,8 @@ class KernelFits:
 
     def fit(self, family: Family, observations: Observations) -> KernelFit:
         """Return the fit at the last checkpoint of a history; before the first checkpoint, of the whole history."""
-        return self._at(family, observations, checkpoint(len(observations.values)) or len(observations.values))
-
-    def _at(self, family: Family, observations: Observations, count: int) -> KernelFit:
-        observations = observations.rows(slice(count))
-        key = observations.digest() + family.key
-        before = checkpoint(count // 2)
-
-        def compute() -> KernelFit:
-            return self._best(family, observations, self._at(family, observations, before) if before else None)
-
-        return self._fits.get_or_compute(key, compute)
+        best = partial(self._best, family)
+        return fit_at_checkpoint(self._fits, observations, family.key, best, start=lambda count: count // 2)
 
     def _best(self, family: Family, observations: Observations, start: KernelFit | None) -> KernelFit:
         """Return the best fit of all output scales and starts: a few iterations for each, more for the best ones.
