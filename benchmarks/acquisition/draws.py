@@ -19,8 +19,8 @@ import numpy as np
 
 from sonde.optimizers import bfgs, choose_starts
 from sonde.sampling import sobol
-from sonde.surrogates.exact.covariance import CONSTANT, Covariance
 from sonde.surrogates.features import Features
+from sonde.surrogates.gaussian_process.covariance import CONSTANT, Covariance
 
 DIMENSION = 8
 FEATURES = Features((0,) * DIMENSION)

@@ -19,9 +19,9 @@ from sonde.acquisition.entropy import Entropy
 from sonde.acquisition.montecarlo import MonteCarlo
 from sonde.acquisition.utilities import UTILITIES
 from sonde.optimizers import adam, bfgs
-from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.features import Features
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 
 PICTURE = Path(__file__).parents[2] / "docs" / "figures" / "acquisition-surfaces.png"
 FEATURES = Features((0,))

@@ -16,7 +16,7 @@ from sonde.acquisition.montecarlo import MonteCarlo
 from sonde.acquisition.pointwise import Pointwise
 from sonde.acquisition.utilities import UTILITIES
 from sonde.optimizers import choose_starts
-from sonde.surrogates.exact.gp import ExactPosterior
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 
 NAMES = {"ei": "q-EI", "ucb": "q-UCB", "pi": "q-PI", "sr": "q-SR", "es": "q-ES"}
 SAMPLES = 128  # fixed base samples

@@ -17,7 +17,8 @@ from sonde.strategies.bayesian.schedule import TrustRegionSchedule
 from sonde.strategies.bayesian.search import Search
 from sonde.strategies.bayesian.target import Box, Target
 from sonde.strategies.bayesian.trust_region import progress_of
-from sonde.surrogates.exact.warm_starts import FORMS, ModelForm
+from sonde.surrogates.exact.warm_starts import FORMS
+from sonde.surrogates.gaussian_process.estimates import ModelForm
 from sonde.trials import History
 
 
@@ -79,8 +80,8 @@ VARIANTS: dict[str, Callable[[], Strategy]] = {
     "draw": lambda: GP(hyperparameters="draw"),
     "slice": lambda: GP(hyperparameters="slice"),
     "no-log": lambda: _with_forms(lambda form: form.kappa is None),
-    "no-quadratic": lambda: _with_forms(lambda form: not form.quadratic),
-    "plain": lambda: _with_forms(lambda form: form.kappa is None and not form.quadratic),
+    "no-quadratic": lambda: _with_forms(lambda form: not form.trend),
+    "plain": lambda: _with_forms(lambda form: form.kappa is None and not form.trend),
     "no-region": lambda: Assembled(Everywhere(ExactModel())),
     "no-elsewhere": lambda: Assembled(NeverElsewhere(ExactModel())),
     "ucb": lambda: GP(acquisition="ucb"),

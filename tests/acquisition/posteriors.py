@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from tests.surrogates.models import numeric_gradient, units_of
 
 from sonde.acquisition.port import Acquisition
-from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.features import Features
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 
 Array = NDArray[np.float64]
 
@@ -25,7 +25,8 @@ def small_posterior(
     """A posterior after a few values, uncertain enough for every utility to vary."""
     theta = np.log([0.2, 0.35, 1.2, noise, *[0.2] * quadratic])
     y = np.random.default_rng(5).normal(size=count)
-    return ExactPosterior.of(Covariance(features.groups, theta, quadratic), features(units_of(features, count)), y)
+    covariance = Covariance(features.groups, theta, "quadratic" if quadratic else None)
+    return ExactPosterior.of(covariance, features(units_of(features, count)), y)
 
 
 def check_gradients(acquisition: Acquisition, batches: Array, *, step: float = 1e-6, tolerance: float = 1e-5) -> None:

@@ -9,9 +9,9 @@ from tests.acquisition.posteriors import MIXED, NONE, PLANE, check_gradients, sm
 from tests.surrogates.models import units_of
 
 from sonde.acquisition.entropy import Entropy
-from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.features import Features
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 
 LINE = Features((0,))
 

@@ -10,8 +10,8 @@ from sonde.acquisition.montecarlo import MonteCarlo
 from sonde.acquisition.pointwise import Pointwise
 from sonde.acquisition.sampling import base_samples
 from sonde.acquisition.utilities import UTILITIES
-from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.features import Features
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 
 PENDING = np.array([[0.35, 0.8], [0.6, 0.25]])
 

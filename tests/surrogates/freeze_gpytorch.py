@@ -6,7 +6,7 @@ import gpytorch
 import numpy as np
 import torch
 from gpytorch.kernels import ConstantKernel, MaternKernel, PolynomialKernel, ScaleKernel
-from tests.surrogates.exact.test_gp import LENGTHSCALES, NEW, NOISE, SCALE, TREND, X, Y
+from tests.surrogates.gaussian_process.test_posterior_of_values import LENGTHSCALES, NEW, NOISE, SCALE, TREND, X, Y
 
 
 class Model(gpytorch.models.ExactGP):

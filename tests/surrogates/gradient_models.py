@@ -10,9 +10,10 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermeval
 from numpy.typing import NDArray
 
-from sonde.surrogates.gradient.covariance import GradientCovariance
-from sonde.surrogates.gradient.observations import ObservationLayout
-from sonde.surrogates.gradient.profiles import PROFILES
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.observations import ObservationLayout
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
+from sonde.surrogates.gaussian_process.profiles import PROFILES
 
 if TYPE_CHECKING:
     from sonde.kernels import Kernel
@@ -34,11 +35,11 @@ def gradient_covariance(
     noise: float = 1e-2,
     gradient_noise: float = 1e-3,
     seed: int = 0,
-) -> GradientCovariance:
+) -> Covariance:
     lengthscales = np.random.default_rng([seed, 2]).normal(-0.4, 0.3, groups[-1] + 1)
     bend = [] if trend is None else [-0.7]
     theta = np.array([*lengthscales, 0.3, np.log(noise), *bend, np.log(gradient_noise)])
-    return GradientCovariance(groups, theta, trend is not None, profile, trend or "quadratic")
+    return Covariance(groups, theta, trend, profile)
 
 
 def points_of(count: int, width: int = 3, seed: int = 0) -> Array:
@@ -74,6 +75,17 @@ def partial_layout(x: Array, *, curvatures: bool = False, seed: int = 0) -> Obse
     return ObservationLayout(x, whole.gradients[:, kept[0]], whole.curvatures[:, kept[1]])
 
 
+def gradients_of(posterior: ExactPosterior, x: Array) -> tuple[Array, Array]:
+    """The posterior of the gradients at x (m, p): means (m, p) and covariances (m, p, p)."""
+    (m, p), predicted, covariance = x.shape, full_layout(x), posterior.covariance
+    observed = [*([] if posterior.layout is None else [posterior.layout]), ObservationLayout(posterior.x)]
+    cross = np.concatenate([covariance.between(predicted, each)[m:] for each in observed], axis=1)
+    whitened = (cross @ posterior.inverse.T).reshape(m, p, -1)
+    prior = covariance.between(predicted, predicted)[m:, m:].reshape(m, p, m, p)
+    own = prior[np.arange(m), :, np.arange(m), :]
+    return (cross @ posterior.weights[:, 0]).reshape(m, p), own - whitened @ whitened.swapaxes(1, 2)
+
+
 def kernel_entries(layout: ObservationLayout, *, curvatures: bool = False) -> Index:
     """The indices of the observations in the vectors of ``sonde.kernels``, which go point by point."""
     p = layout.x.shape[1]
@@ -84,7 +96,7 @@ def kernel_entries(layout: ObservationLayout, *, curvatures: bool = False) -> In
     return np.asarray(layout.points * each + np.concatenate(inside))
 
 
-def kernel_of(covariance: GradientCovariance) -> Kernel:
+def kernel_of(covariance: Covariance) -> Kernel:
     """The same covariance as a sum of kernels of ``sonde.kernels``."""
     from sonde.kernels import ARD, RBF, Constant, InnerProducts, Matern, Matern52, Polynomial, RationalQuadratic
 
@@ -92,10 +104,10 @@ def kernel_of(covariance: GradientCovariance) -> Kernel:
         "matern52": Matern52(), "matern72": Matern(3), "rbf": RBF(), "rational_quadratic": RationalQuadratic(1.0)
     }  # fmt: skip
     kernel: Kernel = covariance.scale * ARD(kinds[covariance.profile], 1 / covariance.roots) + Constant(1.0)
-    if not covariance.quadratic:
+    if covariance.trend is None:
         return kernel
     root = np.full(len(covariance.groups), np.sqrt(covariance.rho))
-    shape = Polynomial(2) if covariance.shape == "quadratic" else InnerProducts(lambda xx, xy, yy: xy + xx * yy)
+    shape = Polynomial(2) if covariance.trend == "quadratic" else InnerProducts(lambda xx, xy, yy: xy + xx * yy)
     return kernel + covariance.trend_variance * ARD(shape, root)
 
 
@@ -108,7 +120,7 @@ def kernel_matrix(profile: str, trend: str | None, curvatures: bool) -> Array:
     return np.asarray(operator(kernel_of(gradient_covariance(profile, trend)), close_points()).as_matrix())
 
 
-def hermite_covariance(covariance: GradientCovariance, a: ObservationLayout, b: ObservationLayout) -> Array:
+def hermite_covariance(covariance: Covariance, a: ObservationLayout, b: ObservationLayout) -> Array:
     """The covariances of an RBF process, pair by pair: each column has a Hermite polynomial as a factor.
 
     d^m / dr^m exp(-r^2 / 2) = (-1)^m He_m(r) exp(-r^2 / 2), and a derivative in the second point is minus one in r.

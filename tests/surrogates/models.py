@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.features import Features
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,11 @@ def units_of(features: Features, shape: int | tuple[int, ...], seed: int = 0) ->
 def covariance_of(features: Features, quadratic: bool = False, *, seed: int = 0, noise: float = 1e-2) -> Covariance:
     d = len(features.choices)
     lengthscales = np.random.default_rng([seed, 2]).normal(-0.6, 0.3, d)
-    return Covariance(features.groups, np.array([*lengthscales, 0.3, np.log(noise), *[-1.0] * quadratic]), quadratic)
+    return Covariance(
+        features.groups,
+        np.array([*lengthscales, 0.3, np.log(noise), *[-1.0] * quadratic]),
+        "quadratic" if quadratic else None,
+    )
 
 
 def data_of(features: Features, count: int, seed: int = 0) -> tuple[Array, Array, Array]:

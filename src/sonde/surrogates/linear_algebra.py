@@ -20,3 +20,18 @@ def factorise(matrix: Array) -> Array:
         if not failed:
             return np.asarray(factor)
     return np.sqrt(size) * np.eye(len(matrix))  # reached only by input that is not finite, which callers exclude
+
+
+def symmetric_inverse(factor: Array) -> Array:
+    """Return the inverse of L L^T from its lower factor L."""
+    lower, _ = lapack.dpotri(factor, lower=1)  # above the diagonal it is zero, as the factor is
+    whole = lower + lower.T
+    np.fill_diagonal(whole, np.diagonal(lower))
+    return np.asarray(whole)
+
+
+def with_diagonal(matrix: Array, numbers: Array | float) -> Array:
+    """Return a copy of a matrix with numbers added to its diagonal."""
+    changed = matrix.copy()
+    changed.ravel()[:: len(matrix) + 1] += numbers
+    return changed

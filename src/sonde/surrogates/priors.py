@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 LENGTHSCALE = (np.sqrt(2.0), np.sqrt(3.0), np.log(5e-3), np.log(1e3))  # the mean grows by 1/2 log d
 SCALE = (0.0, 1.5, -6.0, 8.0)  # variance of the kernel
 NOISE = (np.log(1e-6), 3.0, np.log(1e-8), 0.0)  # variance
-TREND = (-2.0, 2.0, -9.0, 8.0)  # prior variance of the quadratic mean
+TREND = (-2.0, 2.0, -9.0, 8.0)  # prior variance of a trend
 GRADIENT_NOISE = (np.log(1e-6), 3.0, np.log(1e-8), 1.0)  # variance, as a share of the gradients' mean square
 WARP = 0.5  # standard deviation of log a and log b around 0, no warp (see ``features``)
 
@@ -44,9 +44,9 @@ class Prior:
         return np.clip(theta, self.low, self.high)
 
 
-def default_prior(dimension: int, *, quadratic: bool = False, gradients: bool = False) -> Prior:
+def default_prior(dimension: int, *, trend: bool = False, gradients: bool = False) -> Prior:
     """Return the prior of a covariance with so many length scales."""
-    kinds = [LENGTHSCALE] * dimension + [SCALE, NOISE] + [TREND] * quadratic + [GRADIENT_NOISE] * gradients
+    kinds = [LENGTHSCALE] * dimension + [SCALE, NOISE] + [TREND] * trend + [GRADIENT_NOISE] * gradients
     location, spread, low, high = np.array(kinds).T.copy()
     location[:dimension] += 0.5 * np.log(dimension)
     return Prior(location, spread, low, high)

@@ -23,8 +23,8 @@ from sonde.strategies.bayesian.target import Box, Target
 from sonde.surrogates.basis.networks import Network
 from sonde.surrogates.basis.posterior import mixture
 from sonde.surrogates.basis.regression import Hyperparameters, regress
-from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.exact.gp import ExactPosterior
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.port import Posterior
 from sonde.trials import Changes, History, to_outcome

@@ -171,7 +171,8 @@ def test_a_joint_batch_is_worth_at_least_as_much_as_the_greedy_one(method: str) 
     targets: list[Any] = [Target(surrogate, CUBE)] * 3
     value = acquire("log_ei", surrogate, np.empty((0, 2)), (), np.empty((0, 2)), size=3, seed=KEY.seed)
     greedy, joint = (found(Search(batch=batch, method=method), targets, history) for batch in ("greedy", "joint"))
-    assert value.values(joint[None])[0] >= value.values(greedy[None])[0]
+    # where the greedy batch is a maximum already, the joint search ends there up to its tolerance
+    assert value.values(joint[None])[0] >= value.values(greedy[None])[0] - 1e-8
     assert len(np.unique(joint, axis=0)) == 3
 
 

@@ -11,9 +11,9 @@ from sonde.surrogates.basis import data as tables
 from sonde.surrogates.basis import radial
 from sonde.surrogates.basis.data import Table
 from sonde.surrogates.basis.radial import RadialBasis, score
-from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.features import Features
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 
 Array = NDArray[np.float64]
 

@@ -7,15 +7,16 @@ import pytest
 from tests.surrogates.models import MIXED, NUMBERS, units_of
 
 from sonde.surrogates.exact import warm_starts as module
-from sonde.surrogates.exact.fitting import fit, log_posterior, noisy_guess
-from sonde.surrogates.exact.warm_starts import FORMS, Data, ModelForm, WarmStartedFits
+from sonde.surrogates.exact.warm_starts import FORMS, Data, WarmStartedFits, noisy_guess
 from sonde.surrogates.features import Features
+from sonde.surrogates.gaussian_process.estimates import ModelForm, first_guess, fit, log_posterior
+from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.priors import default_prior
 from sonde.surrogates.refits import checkpoint
 
-PLAIN = (ModelForm(None, False),)
-BOTH = (ModelForm(None, False), ModelForm(0.1, True))
+PLAIN = (ModelForm(None, None),)
+BOTH = (ModelForm(None, None), ModelForm(0.1, "quadratic"))
 
 
 def history(features: Features, count: int, seed: int = 0) -> Data:
@@ -71,9 +72,10 @@ def test_noise_that_first_looked_like_signal_is_inferred() -> None:
     line, data = Features((0,)), Data(units, values, np.full(32, np.nan))
     fitted = WarmStartedFits(PLAIN).fit(line, data)
     x, y = line(units), Scale.of(values)(values)
-    starts = [None, noisy_guess(line.groups).theta]
-    others = [fit(line.groups, x, y, np.zeros(32), start=start)[1] for start in starts]
-    got = log_posterior(fitted.covariance, default_prior(1), x, y, np.zeros(32))[0]
+    evidence, prior = Evidence.of_values(x, y, np.zeros(32)), default_prior(1)
+    starts = [first_guess(line.groups), noisy_guess(line.groups)]
+    others = [fit(start, prior, evidence, iterations=50)[1] for start in starts]
+    got = log_posterior(fitted.covariance, prior, evidence)[0]
     assert got > max(others) - 0.05
     assert fitted.covariance.noise > 0.1
 

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from tests.surrogates.models import numeric_gradient
 
-from sonde.surrogates.gradient.covariance import GradientCovariance
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
+from sonde.surrogates.gaussian_process.observations import ObservationLayout
 from sonde.surrogates.gradient.fitting import Observations
-from sonde.surrogates.gradient.gp import GradientPosterior
-from sonde.surrogates.gradient.marginal_likelihood import noise_of
-from sonde.surrogates.gradient.observations import ObservationLayout
 from sonde.surrogates.gradient.region import FEWEST, ROWS, RegionModel, fit_region, nearest
 
 Array = NDArray[np.float64]
@@ -78,7 +77,7 @@ def predictions(region: RegionModel, u: Array) -> Array:
 
 
 def noise_share(region: RegionModel) -> float:
-    assert isinstance(region.posterior.covariance, GradientCovariance)
+    assert isinstance(region.posterior.covariance, Covariance)
     return region.posterior.covariance.gradient_noise
 
 
@@ -146,11 +145,10 @@ def on_the_whole_space(observations: Observations, region: RegionModel) -> Regio
     squares = np.nanmean((gradients - gradients[centre]) ** 2, axis=1)
     misfits = np.concatenate([values**2, squares[points]])
     reduced = region.posterior.covariance
-    assert isinstance(reduced, GradientCovariance)
-    covariance = GradientCovariance(np.zeros(p, dtype=np.intp), reduced.theta, True, reduced.profile)
-    noise = noise_of(covariance, layout, np.zeros(n), misfits, misfits)
+    assert isinstance(reduced, Covariance)
+    covariance = Covariance(np.zeros(p, dtype=np.intp), reduced.theta, "quadratic", reduced.profile)
     y = -np.concatenate([values, gradients[points, columns]])
-    return RegionModel(GradientPosterior.after(covariance, layout, y, noise), None)
+    return RegionModel(Evidence(layout, y, np.zeros(n), misfits=misfits).posterior(covariance), None)
 
 
 @pytest.mark.parametrize("function", [quadratic, wave])

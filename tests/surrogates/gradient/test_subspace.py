@@ -1,13 +1,17 @@
 """The Gaussian process on the subspace equals the one on the whole space."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from tests.surrogates.gradient_models import ALL, TRENDS, gradient_covariance, points_of
+from tests.surrogates.models import numeric_gradient
 
-from sonde.surrogates.gradient.covariance import GradientCovariance
-from sonde.surrogates.gradient.fitting import Observations, ScaledObservations, scale_observations
-from sonde.surrogates.gradient.gp import GradientPosterior
-from sonde.surrogates.gradient.marginal_likelihood import Evidence, log_evidence, noise_of
-from sonde.surrogates.gradient.subspace import Subspace
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
+from sonde.surrogates.gaussian_process.observations import ObservationLayout
+from sonde.surrogates.gradient.fitting import Observations, scale_observations
+from sonde.surrogates.gradient.subspace import Subspace, complement_evidence
 from sonde.surrogates.outputs import Scale
 
 WIDTH, COUNT = 11, 3
@@ -27,23 +31,26 @@ def partly(observations: Observations, *columns: int) -> Observations:
     return observations._replace(gradients=gradients)
 
 
-def covariance(width: int, trend: str | None, profile: str, complement_dim: int = 0) -> GradientCovariance:
+def covariance(width: int, trend: str | None, profile: str, complement_dim: int = 0) -> Covariance:
     theta = np.log([0.7, 1.3, 1e-3, *([0.4] if trend else []), 1e-3])
-    return GradientCovariance(
-        np.zeros(width, dtype=np.intp), theta, trend is not None, profile, trend or "quadratic", complement_dim
-    )
+    return Covariance(np.zeros(width, dtype=np.intp), theta, trend, profile, complement_dim)
+
+
+def log_evidence(covariance: Covariance, evidence: Evidence) -> tuple[float, np.ndarray]:
+    """That of the observations, and of the zero derivatives along the complement."""
+    value, gradient = evidence(covariance)
+    more, its_gradient = complement_evidence(covariance, evidence)
+    return value + more, gradient + its_gradient
 
 
 def both(
     observations: Observations, trend: str | None, profile: str
-) -> tuple[Subspace, list[tuple[GradientCovariance, ScaledObservations]]]:
+) -> tuple[Subspace, list[tuple[Covariance, Evidence]]]:
     """Covariance and observations on the subspace and on the whole space, with the same noise of gradients."""
     subspace, scale = Subspace.of(observations), Scale.of(observations.values)
-    few = scale_observations(subspace.reduce(observations), scale, complement_dim=subspace.complement_dim)
-    whole = scale_observations(observations, scale)._replace(
-        mean_squares=np.full(observations.x.shape[1], few.mean_squares[0])
-    )
     width = subspace.axes.shape[1] + 1
+    few = replace(scale_observations(subspace.reduce(observations), scale), mean_squares=np.full(width, 0.7))
+    whole = replace(scale_observations(observations, scale), mean_squares=np.full(observations.x.shape[1], 0.7))
     return subspace, [
         (covariance(width, trend, profile, subspace.complement_dim), few),
         (covariance(observations.x.shape[1], trend, profile), whole),
@@ -58,9 +65,7 @@ class TestReduced:
         self, trend: str | None, profile: str, without: tuple[int, ...]
     ) -> None:
         _, pair = both(partly(results(), *without) if without else results(), trend, profile)
-        (one, gradient), (other, whole_gradient) = (
-            log_evidence(k, d.layout, d.y, d.known_noise, d.mean_squares) for k, d in pair
-        )
+        (one, gradient), (other, whole_gradient) = (log_evidence(*each) for each in pair)
         assert one == pytest.approx(other, rel=1e-10)
         np.testing.assert_allclose(gradient, whole_gradient, rtol=1e-7, atol=1e-8)
 
@@ -71,7 +76,7 @@ class TestReduced:
         for k, d in pair:
             k.theta[2] = -60.0  # a local model has no other noise
             misfits = np.concatenate([values, slopes[d.layout.gradients[0]]])
-            found.append(Evidence(d.layout, d.y, d.known_noise, d.mean_squares, misfits)(k))
+            found.append(log_evidence(k, replace(d, misfits=misfits)))
         (one, gradient), (other, whole_gradient) = found
         assert one == pytest.approx(other, rel=1e-9)
         np.testing.assert_allclose(gradient, whole_gradient, rtol=1e-6, atol=1e-7)
@@ -81,10 +86,7 @@ class TestReduced:
     ) -> None:
         observations = partly(results(1), *without) if without else results(1)
         subspace, pair = both(observations, trend, profile)
-        few, whole = (
-            GradientPosterior.after(k, d.layout, d.y, noise_of(k, d.layout, d.known_noise, d.mean_squares))
-            for k, d in pair
-        )
+        few, whole = (evidence.posterior(covariance) for covariance, evidence in pair)
         inside = observations.x[:1] + 0.2 * np.nan_to_num(observations.gradients[1:2])
         x = np.concatenate([np.random.default_rng(2).random((4, WIDTH)) - 0.5, inside])
         prediction, expected = few.marginals(subspace(x)), whole.marginals(x)
@@ -94,6 +96,30 @@ class TestReduced:
         np.testing.assert_allclose(
             subspace.vjp(prediction.vjp(*weights), x), expected.vjp(*weights), rtol=1e-6, atol=1e-8
         )
+
+
+@pytest.mark.parametrize("profile", ALL)
+@pytest.mark.parametrize("trend", TRENDS)
+@pytest.mark.parametrize("misfitting", [False, True])
+def test_the_gradient_of_the_marginal_likelihood_of_the_complement(
+    profile: str, trend: str | None, misfitting: bool
+) -> None:
+    """The last column is the distance from the subspace: no observation has one."""
+    rng, x = np.random.default_rng(0), points_of(5, 4)
+    x[:, -1] = 0.0
+    known = np.arange(5)[:, None].repeat(3, axis=1)[:4]  # the last point has no gradient
+    layout = ObservationLayout(x, np.stack([known.ravel(), np.tile(np.arange(3), 4)]))
+    plain = gradient_covariance(profile, trend, np.zeros(4, dtype=np.intp), noise=1e-26, gradient_noise=0.1)
+    reduced = replace(plain, complement_dim=6)
+    misfits = np.append(rng.uniform(0.5, 2.0, 5), rng.uniform(0.5, 2.0, 5)[layout.gradients[0]])
+    evidence = Evidence(layout, rng.normal(size=17), np.zeros(5), np.full(4, 1.3), misfits if misfitting else None)
+    value, gradient = complement_evidence(reduced, evidence)
+    expected = numeric_gradient(
+        lambda theta: complement_evidence(replace(reduced, theta=theta), evidence)[0], reduced.theta, step=1e-5
+    )
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6)
+    assert abs(value) > 1e-3
+    assert complement_evidence(plain, evidence)[0] == 0.0
 
 
 def test_axes_are_orthonormal_and_span_points_and_gradients() -> None:

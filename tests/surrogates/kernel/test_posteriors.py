@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import resource
 import time
-from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.surrogates.gradient_models import full_layout, gradient_covariance, partial_layout, points_of
+from tests.surrogates.gradient_models import full_layout, gradient_covariance, gradients_of, partial_layout, points_of
 from tests.surrogates.models import covariance_of, data_of
 
 import sonde.surrogates.gradient.iterative as module
 from sonde.kernels import ARD, RBF, Cosine, DirectSum, Function, Kernel, Matern52, NeuralNetwork, Polynomial
-from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.features import Features
-from sonde.surrogates.gradient.covariance import GradientCovariance
-from sonde.surrogates.gradient.fitting import ScaledObservations
-from sonde.surrogates.gradient.gp import GradientPosterior
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
+from sonde.surrogates.gaussian_process.observations import ObservationLayout
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.gradient.iterative import IterativePosterior
-from sonde.surrogates.gradient.observations import ObservationLayout
 from sonde.surrogates.kernel import evaluation
 from sonde.surrogates.kernel.covariance import KernelCovariance
 from sonde.surrogates.kernel.family import DEFAULT, NAMED, Family
-from sonde.surrogates.kernel.fitting import log_evidence, log_likelihood
-from sonde.surrogates.kernel.iterative import KernelMean
 
 Array = NDArray[np.float64]
 
@@ -54,7 +49,7 @@ def covariance_under(kernel: Kernel, **options: Any) -> KernelCovariance:
     return KernelCovariance(family, theta)
 
 
-def closed_form(own: GradientCovariance) -> KernelCovariance:
+def closed_form(own: Covariance) -> KernelCovariance:
     """The same covariance as a kernel; theta of the family: length scales, log s, noise, gradient noise."""
     default = DEFAULT if own.profile == "matern52" else NAMED[own.profile]
     family = Family.of([], own.groups, default, with_gradients=True)
@@ -123,7 +118,7 @@ def test_covariances_of_gradients_are_those_of_the_closed_forms(profile: str, la
 def test_vector_jacobian_products_are_finite_differences(name: str) -> None:
     covariance, layout = covariance_under(KERNELS[name]), partial_layout(points_of(6))
     y, noise = np.random.default_rng(2).normal(size=len(layout)), np.full(len(layout), 1e-2)
-    posterior = GradientPosterior.after(covariance, layout, y, noise)
+    posterior = ExactPosterior.after(covariance, layout, y, noise)
     posterior = posterior.condition(points_of(1, seed=5), np.ones((1, 1)))
     x, (a, b) = points_of(3, seed=3), np.random.default_rng(4).normal(size=(2, 3))
 
@@ -133,7 +128,7 @@ def test_vector_jacobian_products_are_finite_differences(name: str) -> None:
 
     found = posterior.marginals(x).vjp(a[:, None], b)
     np.testing.assert_allclose(found, differences(scalar, x), rtol=1e-5, atol=1e-6)
-    means, _ = posterior.gradients(x)
+    means, _ = gradients_of(posterior, x)
     slopes = posterior.marginals(x).vjp(np.ones((3, 1)), np.zeros(3))
     np.testing.assert_allclose(means, slopes, rtol=1e-8, atol=1e-9)
 
@@ -144,13 +139,13 @@ def test_the_gradient_of_the_marginal_likelihood_is_that_of_finite_differences(n
     covariance = covariance_under(KERNELS[name], with_gradients=with_gradients)
     layout = partial_layout(points_of(7)) if with_gradients else ObservationLayout(points_of(7))
     rng = np.random.default_rng(5)
-    data = ScaledObservations(layout, rng.normal(size=len(layout)), rng.random(7) / 10, np.array([1.0, 2.0, 0.5]))
+    data = Evidence(layout, rng.normal(size=len(layout)), rng.random(7) / 10, np.array([1.0, 2.0, 0.5]))
 
     def density(theta: Array) -> float:
-        return log_likelihood(KernelCovariance(covariance.family, theta), data)
+        return data.value(KernelCovariance(covariance.family, theta))
 
-    value, gradient = log_evidence(covariance, data)
-    assert value == density(covariance.theta)
+    value, gradient = data(covariance)
+    assert value == pytest.approx(density(covariance.theta), rel=1e-12)
     np.testing.assert_allclose(gradient, differences(density, covariance.theta, 1e-5), rtol=1e-5, atol=1e-6)
 
 
@@ -183,11 +178,11 @@ def test_the_iterative_mean_is_that_of_the_whole_matrix(name: str, monkeypatch: 
     covariance, layout = covariance_under(KERNELS[name]), partial_layout(points_of(16))
     rng = np.random.default_rng(3)
     y, noise, rows = rng.normal(size=len(layout)), rng.uniform(0.01, 0.02, len(layout)), np.array([1, 4, 9])
-    few = GradientPosterior.after(covariance, ObservationLayout(layout.x[rows]), y[rows], noise[rows])
-    ours = IterativePosterior.after(few, rows, layout, y, noise, partial(KernelMean.after, covariance))
-    theirs, new = GradientPosterior.after(covariance, layout, y, noise), points_of(5, seed=1)
+    few = ExactPosterior.after(covariance, ObservationLayout(layout.x[rows]), y[rows], noise[rows])
+    ours = IterativePosterior.after(few, rows, layout, y, noise)
+    theirs, new = ExactPosterior.after(covariance, layout, y, noise), points_of(5, seed=1)
     np.testing.assert_allclose(ours.marginals(new).mean, theirs.marginals(new).mean, rtol=1e-6, atol=1e-7)
-    np.testing.assert_allclose(ours.gradients(new)[0], theirs.gradients(new)[0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(ours.mean(new)[1], gradients_of(theirs, new)[0], rtol=1e-5, atol=1e-6)
 
 
 def test_ten_thousand_derivatives_need_no_matrix() -> None:
@@ -198,16 +193,16 @@ def test_ten_thousand_derivatives_need_no_matrix() -> None:
     covariance = covariance_under(ARD(Matern52(), np.full(d, 2.0)), width=d)
     layout, y = full_layout(x), np.concatenate([values, gradients.ravel()])
     noise, rows = np.full(len(y), 1e-6), np.arange(20)
-    few = GradientPosterior.after(covariance, full_layout(x[rows]), *_of(rows, y, noise, n, d))
+    few = ExactPosterior.after(covariance, full_layout(x[rows]), *_of(rows, y, noise, n, d))
     before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
-    posterior = IterativePosterior.after(few, rows, layout, y, noise, partial(KernelMean.after, covariance))
+    posterior = IterativePosterior.after(few, rows, layout, y, noise)
     assert time.process_time() - started < 60
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000  # kB
     new = np.random.default_rng(1).random((50, d)) - 0.5
     truth = np.sum(np.sin(2 * new), axis=1)
     ours, subset = (each.marginals(new).mean[:, 0] - truth for each in (posterior, few))
     assert np.sqrt(np.mean(ours**2)) < np.sqrt(np.mean(subset**2)) / 3
-    assert np.abs(posterior.gradients(x[:5])[0] - gradients[:5]).max() < 0.05
+    assert np.abs(posterior.mean(x[:5])[1] - gradients[:5]).max() < 0.05
 
 
 def _of(rows: NDArray[np.intp], y: Array, noise: Array, n: int, d: int) -> tuple[Array, Array]:

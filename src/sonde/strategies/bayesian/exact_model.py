@@ -12,9 +12,10 @@ from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.surrogate import Surrogate, best_points, best_value, features_of, fit_feasibility
-from sonde.surrogates.exact.fitting import sample
-from sonde.surrogates.exact.gp import ExactPosterior
-from sonde.surrogates.exact.warm_starts import FORMS, PLAIN_FORMS, Data, ModelForm, WarmStartedFits
+from sonde.surrogates.exact.warm_starts import FORMS, PLAIN_FORMS, Data, WarmStartedFits
+from sonde.surrogates.gaussian_process.estimates import ModelForm, prior_of, sample
+from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.refits import REFINED
 from sonde.trials import History
@@ -92,7 +93,8 @@ def fit_exact(
     if draw:
         share = min(1.0, WHOLE / len(y), DRAWN / len(fitted.covariance.theta))
         count, rng = DRAWS[hyperparameters], key.rng(Stream.HYPERPARAMETERS)
-        thetas = sample(fitted.covariance, x, y, noise, count=count, rng=rng, share=share)
+        evidence, prior = Evidence.of_values(x, y, noise), prior_of(fitted.covariance)
+        thetas = sample(fitted.covariance, prior, evidence, count=count, rng=rng, share=share)
         covariances = [replace(fitted.covariance, theta=theta) for theta in thetas]
     posteriors = tuple(ExactPosterior.of(each, x, y, noise) for each in covariances)
     usable = history.feasible[done.numbers]

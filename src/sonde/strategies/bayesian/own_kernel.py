@@ -16,7 +16,8 @@ from sonde.space import Space
 from sonde.strategies.bayesian.exact_model import ANY, DRAWN, DRAWS, EXPLORING, WHOLE, exact_predictions
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.surrogate import Surrogate, best_points, best_value, features_of, fit_feasibility
-from sonde.surrogates.exact.gp import ExactPosterior
+from sonde.surrogates.gaussian_process.estimates import sample
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.gradient.fitting import Observations
 from sonde.surrogates.kernel import evaluation
 from sonde.surrogates.kernel.family import DEFAULT, NAMED, Family
@@ -125,7 +126,8 @@ class OwnKernelModel:
         if hyperparameters in DRAWS and len(done) <= REFINED:
             share = min(1.0, WHOLE / len(done), DRAWN / len(fitted.covariance.theta))
             count, rng = DRAWS[hyperparameters], key.rng(Stream.HYPERPARAMETERS)
-            thetas = fitted.sample(observations, count=count, rng=rng, share=share)
+            prior = fitted.covariance.family.prior
+            thetas = sample(fitted.covariance, prior, data, count=count, rng=rng, share=share)
             covariances = [replace(fitted.covariance, theta=theta) for theta in thetas]
         posteriors = tuple(ExactPosterior.of(each, data.layout.x, data.y, data.known_noise) for each in covariances)
         y, usable = scale(values), history.feasible[done.numbers]

@@ -33,7 +33,7 @@ Symbols: x points (n, d) in [-1/2, 1/2]^d, the features of the unit cube; epsilo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +48,11 @@ from sonde.strategies.first_order.observations import observations_of
 from sonde.strategies.novelty import novel_rows
 from sonde.strategies.port import Strategy
 from sonde.strategies.threads import one_thread
-from sonde.surrogates.gradient.covariance import GradientCovariance
-from sonde.surrogates.gradient.fitting import Observations, ScaledObservations, scale_observations
-from sonde.surrogates.gradient.gp import GradientPosterior
-from sonde.surrogates.gradient.marginal_likelihood import Evidence, noise_of
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.estimates import maximise
+from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
+from sonde.surrogates.gradient.fitting import Observations, scale_observations
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.recent import Recent
 from sonde.surrogates.refits import checkpoint
@@ -74,13 +75,12 @@ class Model:
     quadratic: bool
     _fits: Recent[Array] = field(default_factory=lambda: Recent(KEPT))
 
-    def posterior(self, observations: Observations) -> tuple[GradientPosterior, float]:
+    def posterior(self, observations: Observations) -> tuple[ExactPosterior, float]:
         """Return the posterior, higher is better, and the best value on its scale (line 5)."""
         count = len(observations.values)
         covariance = self._covariance(self._at(observations, checkpoint(count) or count), observations)
-        data = _scaled(observations)
-        noise = noise_of(covariance, data.layout, np.zeros(count), data.mean_squares)
-        return GradientPosterior.after(covariance, data.layout, data.y, noise), float(data.y[:count].max())
+        evidence = _evidence(observations)
+        return evidence.posterior(covariance), float(evidence.y[:count].max())
 
     def _at(self, observations: Observations, count: int) -> Array:
         """Return the logarithms of length scale and variances, fitted to the first observations."""
@@ -99,32 +99,29 @@ class Model:
         n = len(observations.values)
         count = min(n, int(ROWS // observations.width))
         thinned = observations.rows(np.unique(np.linspace(0, n - 1, count).astype(np.intp)))
-        data = _scaled(thinned)
-        evidence = Evidence(data.layout, data.y, np.zeros(len(data.layout.x)), data.mean_squares)
+        evidence = _evidence(thinned)
 
-        def loss(few: Array) -> tuple[float, Array]:
+        def log_density(few: Array) -> tuple[float, Array]:
             value, gradient = evidence(self._covariance(few, observations))
-            return -value, -np.delete(gradient, [2, len(gradient) - 1])
+            return value, np.delete(gradient, [2, len(gradient) - 1])
 
-        bounds = [BOUNDS["lengthscale"], *[BOUNDS["variance"]] * (1 + self.quadratic)]
-        options = {"maxiter": 20, "ftol": 1e-6, "gtol": 1e-3}
-        fits = [
-            minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-            for start in (last, self._start(SMOOTH), self._start(ROUGH))
-        ]
-        return np.asarray(min(fits, key=lambda fit: float(fit.fun)).x)
+        bounds = np.array([BOUNDS["lengthscale"], *[BOUNDS["variance"]] * (1 + self.quadratic)])
+        starts = (last, self._start(SMOOTH), self._start(ROUGH))
+        fits = [maximise(log_density, start, *bounds.T, maxiter=20) for start in starts]
+        return max(fits, key=lambda fit: fit[1])[0]
 
-    def _covariance(self, few: Array, observations: Observations) -> GradientCovariance:
-        theta = np.concatenate([few[:2], [NOISE], few[2:], [NOISE]])
-        return GradientCovariance(np.zeros(observations.x.shape[1], dtype=np.intp), theta, self.quadratic)
+    def _covariance(self, few: Array, observations: Observations) -> Covariance:
+        theta, groups = np.concatenate([few[:2], [NOISE], few[2:], [NOISE]]), np.zeros(observations.x.shape[1], np.intp)
+        return Covariance(groups, theta, "quadratic" if self.quadratic else None)
 
 
-def _scaled(observations: Observations) -> ScaledObservations:
-    """Return standardized values, higher is better, and gradients on the same scale."""
-    return scale_observations(observations, Scale.of(observations.values))
+def _evidence(observations: Observations) -> Evidence:
+    """Return standardized values without noise, higher is better, and gradients on the same scale."""
+    evidence = scale_observations(observations, Scale.of(observations.values))
+    return replace(evidence, known_noise=np.zeros(len(observations.values)))
 
 
-def local_maximum(posterior: GradientPosterior, best: float, x: Array, free: NDArray[np.bool_]) -> Array:
+def local_maximum(posterior: ExactPosterior, best: float, x: Array, free: NDArray[np.bool_]) -> Array:
     """Return the maximum of log expected improvement that L-BFGS finds from x (p,) in its free columns (line 6)."""
 
     def loss(z: Array) -> tuple[float, Array]:

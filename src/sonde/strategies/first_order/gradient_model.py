@@ -11,8 +11,9 @@ from sonde.space import Space
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.surrogate import Surrogate, best_points, best_value, features_of, fit_feasibility
 from sonde.strategies.first_order.observations import observations_of
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.gradient.fitting import FORMS, GradientFit, Observations, WarmStartedGradientFits
-from sonde.surrogates.gradient.gp import GradientPosterior
 from sonde.surrogates.gradient.iterative import IterativePosterior
 from sonde.surrogates.outputs import Scale
 from sonde.trials import History
@@ -53,7 +54,7 @@ class GradientModel:
     def check(self, space: Space) -> None:
         """Do nothing: the kernel fits any space."""
 
-    def fitted(self, space: Space, history: History, *, plain: bool = False) -> GradientFit | KernelFit:
+    def fitted(self, space: Space, history: History, *, plain: bool = False) -> GradientFit[Covariance] | KernelFit:
         """Return the hyperparameters of the global model; ``plain`` ones are of the values without a logarithm."""
         observations = self.observations(space, history)
         return self.fits_for(observations, plain=plain).fit(features_of(space).groups, observations)
@@ -61,7 +62,7 @@ class GradientModel:
     def describe(self, space: Space, history: History) -> str:
         """Say which trend the global model has."""
         observations = self.observations(space, history)
-        trend = self.fits_for(observations).fit(features_of(space).groups, observations).form.trend
+        trend = self.fits_for(observations).fit(features_of(space).groups, observations).covariance.trend
         return f"with a {trend} trend" if trend else "without a trend"
 
     def predictions(self, space: Space, history: History) -> Predictions:
@@ -101,8 +102,8 @@ class GradientModel:
 
 
 def _posterior(
-    observations: Observations, centre: Array, fitted: GradientFit | KernelFit, most: int
-) -> tuple[NDArray[np.intp], Observations, Scale, GradientPosterior | IterativePosterior]:
+    observations: Observations, centre: Array, fitted: GradientFit[Covariance] | KernelFit, most: int
+) -> tuple[NDArray[np.intp], Observations, Scale, ExactPosterior | IterativePosterior]:
     """Return the factorised observations with their indices, the output scale and the posterior.
 
     At most ``ROWS`` rows are factorised: values of the nearest and best observations take up to half of them, gradients

@@ -19,8 +19,8 @@ from scipy.linalg import lapack
 
 from sonde.surrogates.basis.data import Table, held_out, log_score
 from sonde.surrogates.basis.regression import Hyperparameters, Regression, regress
-from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.exact.gp import ExactPosterior
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.linear_algebra import factorise
 from sonde.surrogates.recent import Recent
 

@@ -1,6 +1,5 @@
-"""The exact Gaussian process on values.
+"""The Gaussian process on values: fits of its hyperparameters, and the probability that a configuration is feasible.
 
-``covariance`` is the kernel, ``marginal_likelihood`` scores hyperparameters, ``fitting`` finds or samples them,
-``warm_starts`` does so along a growing history, ``gp`` is the posterior that follows, and ``feasibility`` uses such
-posteriors for the probability that a configuration is feasible.
+``warm_starts`` fits along a growing history, ``warped`` fits an input warp as well, and ``feasibility`` uses posteriors
+of failures and of measured constraints.
 """

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import erfcx, log_ndtr
 
-from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.exact.fitting import fit
-from sonde.surrogates.exact.gp import ExactPosterior
 from sonde.surrogates.features import Features
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.estimates import first_guess, fit, prior_of
+from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.port import Posterior
 
 Array = NDArray[np.float64]
@@ -96,7 +97,8 @@ def learn_constraint(features: Features, units: Array, levels: Array) -> PassPro
 
 def _fitted(features: Features, x: Array, y: Array, rows: NDArray[np.intp]) -> Covariance:
     """Return the covariance fitted to some of the observations."""
-    return fit(features.groups, x[rows], y[rows], np.zeros(len(rows)))[0]
+    guess, evidence = first_guess(features.groups), Evidence.of_values(x[rows], y[rows], np.zeros(len(rows)))
+    return fit(guess, prior_of(guess), evidence, iterations=50)[0]
 
 
 def _evenly(rows: NDArray[np.intp], count: int) -> NDArray[np.intp]:

@@ -6,7 +6,7 @@ small). Between checkpoints, a few optimizer steps from the last checkpoint refi
 gets the same hyperparameters as the process that ran it, at the cost of the fits to n, 128, 64, 32, ... observations. A
 long-running process pays for a full fit only when the history has grown by a quarter (by an eighth, beyond 256).
 
-The form of the model (the output scale, whether the mean is quadratic, whether inputs are warped, see ``features``) is
+The form of the model (the output scale, the trend, whether inputs are warped, see ``features``) is
 chosen at checkpoints too, by marginal likelihood: at every checkpoint while there are few observations, at every second
 one later, when the choice seldom changes.
 
@@ -23,9 +23,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.exact.fitting import first_guess, fit, fit_warped, noisy_guess
+from sonde.surrogates.exact.warped import fit_warped
 from sonde.surrogates.features import Features
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.estimates import ModelForm, first_guess, fit, prior_of, with_trend
+from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
 from sonde.surrogates.outputs import KAPPAS, Scale
 from sonde.surrogates.recent import Recent
 from sonde.surrogates.refits import REFINED, checkpoint, divisions, octave
@@ -39,14 +41,7 @@ WARPED = 16  # from so many observations on, inputs may be warped
 KEPT = 64  # fits in the cache
 
 
-class ModelForm(NamedTuple):
-    """The discrete choices of a model."""
-
-    kappa: float | None  # the output scale, see ``outputs``
-    quadratic: bool  # whether the prior mean is quadratic
-
-
-FORMS = tuple(ModelForm(*each) for each in product(KAPPAS, (False, True)))
+FORMS = tuple(ModelForm(*each) for each in product(KAPPAS, (None, "quadratic")))
 PLAIN_FORMS = tuple(form for form in FORMS if form.kappa is None)
 
 
@@ -62,7 +57,7 @@ class Fit:
     @property
     def form(self) -> ModelForm:
         """The discrete choices of the model."""
-        return ModelForm(self.kappa, self.covariance.quadratic)
+        return ModelForm(self.kappa, self.covariance.trend)
 
 
 class Data(NamedTuple):
@@ -138,7 +133,7 @@ class WarmStartedFits:
         best = max(fine, key=_score)[1]
         if len(few.values) < len(many.values):
             return self._fitted(features, many, best.form, best.covariance, iterations=20)
-        others = (None, noisy_guess(features.groups, quadratic=best.form.quadratic))
+        others = (None, noisy_guess(features.groups, best.form.trend))
         fine += [self._fitted(features, few, best.form, each, iterations=20) for each in others]
         return max(fine, key=_score)
 
@@ -155,12 +150,11 @@ class WarmStartedFits:
             return plain
         scale = Scale.of(data.values, plain.kappa)
         y, noise = scale(data.values), scale.noise(data.values, data.deviations)
-        starts = [(plain.features, plain.covariance.theta)]
+        starts = [(plain.features, plain.covariance)]
         if start and start.features.warp:
-            starts = starts * (not many) + [(start.features, _adapted(start.covariance, plain.form.quadratic))]
+            starts = starts * (not many) + [(start.features, with_trend(start.covariance, plain.form.trend))]
         covariance, warped, log_posterior = max(
-            (fit_warped(*each, plain.form.quadratic, data.units, y, noise, iterations=30) for each in starts),
-            key=lambda each: each[2],
+            (fit_warped(*each, data.units, y, noise, iterations=30) for each in starts), key=lambda each: each[2]
         )
         gain = log_posterior + scale.log_jacobian(data.values) - score
         return Fit(covariance, plain.kappa, warped, plain.covariance) if gain > numeric * np.log(len(y)) else plain
@@ -170,26 +164,22 @@ class WarmStartedFits:
     ) -> tuple[float, Fit]:
         """Return the log posterior and the fit of one form, by so many optimizer iterations from ``start``."""
         scale = Scale.of(data.values, form.kappa)
-        y, noise = scale(data.values), scale.noise(data.values, data.deviations)
-        begin = None if start is None else _adapted(start, form.quadratic)
-        covariance, score = fit(
-            features.groups, features(data.units), y, noise, start=begin, quadratic=form.quadratic,
-            iterations=iterations,
-        )  # fmt: skip
+        begin = with_trend(start or first_guess(features.groups), form.trend)
+        noise = scale.noise(data.values, data.deviations)
+        evidence = Evidence.of_values(features(data.units), scale(data.values), noise)
+        covariance, score = fit(begin, prior_of(begin), evidence, iterations=iterations)
         return score + scale.log_jacobian(data.values), Fit(covariance, form.kappa, features, covariance)
+
+
+def noisy_guess(groups: NDArray[np.intp], trend: str | None = None) -> Covariance:
+    """Return a start where about a third of the variance of the values is noise."""
+    guess = first_guess(groups, trend)
+    guess.theta[guess.noise_entry] = np.log(0.3)
+    return guess
 
 
 def _score(pair: tuple[float, Fit]) -> float:
     return pair[0]
-
-
-def _adapted(covariance: Covariance, quadratic: bool) -> Array:
-    """Return theta with or without its last entry, the variance of the quadratic mean."""
-    common = covariance.theta[: covariance.size + 2]
-    guess = first_guess(covariance.groups, quadratic=quadratic)
-    if quadratic:
-        return covariance.theta if covariance.quadratic else np.concatenate([common, guess[-1:]])
-    return common
 
 
 def _keeps_form(count: int) -> bool:

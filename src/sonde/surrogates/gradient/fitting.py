@@ -11,26 +11,27 @@ scales. From long length scales alone a fit ends where rough functions are expla
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from itertools import product
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
-from sonde.surrogates.exact.fitting import first_guess
-from sonde.surrogates.gradient.covariance import GradientCovariance
-from sonde.surrogates.gradient.gp import GradientPosterior
-from sonde.surrogates.gradient.iterative import IterativePosterior, Mean
-from sonde.surrogates.gradient.marginal_likelihood import Evidence, noise_of
-from sonde.surrogates.gradient.observations import ObservationLayout
-from sonde.surrogates.gradient.profiles import PROFILES
-from sonde.surrogates.gradient.trends import TRENDS
+from sonde.surrogates.gaussian_process import estimates
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.estimates import ModelForm, Of, first_guess, prior_of, with_trend
+from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
+from sonde.surrogates.gaussian_process.observations import ObservationLayout
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
+from sonde.surrogates.gaussian_process.profiles import PROFILES
+from sonde.surrogates.gaussian_process.trends import TRENDS
+from sonde.surrogates.gradient.iterative import IterativePosterior
 from sonde.surrogates.outputs import KAPPAS, Scale
-from sonde.surrogates.priors import default_prior
+from sonde.surrogates.priors import Prior
 from sonde.surrogates.recent import Recent
 from sonde.surrogates.refits import checkpoint
 
@@ -41,13 +42,6 @@ Mask = NDArray[np.bool_]
 COMPARED, FITTED = 150, 300  # rows of the matrix, to compare forms and to fit
 KEPT = 64  # fits remembered
 STEEP = 1e6  # a steeper derivative on the model's scale is not used
-
-
-class ModelForm(NamedTuple):
-    """The discrete choices of a model."""
-
-    kappa: float | None  # of the output scale, see ``outputs``
-    trend: str | None  # name of the prior of the mean function, see ``trends``
 
 
 TREND_NAMES = (None, *TRENDS)
@@ -90,18 +84,7 @@ class Observations(NamedTuple):
         return blake2b(b"".join(column.tobytes() for column in self if column is not None)).digest()
 
 
-class ScaledObservations(NamedTuple):
-    """Observations y (N,) on the model's scale, known noise of values (n,) and mean squares of gradients (p,)."""
-
-    layout: ObservationLayout
-    y: Array
-    known_noise: Array
-    mean_squares: Array
-
-
-def scale_observations(
-    observations: Observations, scale: Scale, *, with_hessians: bool = False, complement_dim: int = 0
-) -> ScaledObservations:
+def scale_observations(observations: Observations, scale: Scale, *, with_hessians: bool = False) -> Evidence:
     """Return values, gradients and, on request, curvatures on the model's scale."""
     slope = scale.slope(observations.values)[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -109,15 +92,12 @@ def scale_observations(
         usable = np.abs(gradients) < STEEP  # False for NaN
     squares = np.sum(np.square(gradients, where=usable, out=np.zeros_like(gradients)), axis=0)
     mean_squares = np.maximum(squares / np.maximum(usable.sum(axis=0), 1), 1e-12)
-    if complement_dim:  # rotated axes share one unit
-        count = usable.any(axis=1).sum() * (usable.any(axis=0).sum() + complement_dim)
-        mean_squares = np.full_like(mean_squares, max(float(squares.sum()) / max(int(count), 1), 1e-12))
     entries, curvatures = np.empty((3, 0), dtype=np.intp), np.empty(0)
     if with_hessians and observations.hessians is not None:
         entries, curvatures = _curvatures(observations.hessians, slope, gradients, scale.curvature, usable)
     layout = ObservationLayout(observations.x, np.stack(np.nonzero(usable)), entries)
     y = np.concatenate([scale(observations.values), gradients[usable], curvatures])
-    return ScaledObservations(layout, y, scale.noise(observations.values, observations.deviations), mean_squares)
+    return Evidence(layout, y, scale.noise(observations.values, observations.deviations), mean_squares)
 
 
 def _curvatures(
@@ -135,24 +115,22 @@ def _curvatures(
 
 
 @dataclass(frozen=True)
-class GradientFit:
+class GradientFit(Generic[Of]):
     """Fitted covariance and output scale, and their log posterior density."""
 
-    covariance: GradientCovariance
+    covariance: Of
     kappa: float | None
     score: float
 
-    @property
-    def form(self) -> ModelForm:
-        """The discrete choices."""
-        return ModelForm(self.kappa, self.covariance.shape if self.covariance.quadratic else None)
-
-    def posterior(self, observations: Observations) -> tuple[Scale, GradientPosterior]:
-        """Return the output scale and the posterior given some observations."""
+    def scaled(self, observations: Observations) -> tuple[Scale, Evidence]:
+        """Return the output scale, and the observations on it."""
         scale = Scale.of(observations.values, self.kappa)
-        smooth = PROFILES[self.covariance.profile].smooth
-        data = scale_observations(observations, scale, with_hessians=smooth > 1)
-        return scale, GradientPosterior.after(self.covariance, data.layout, data.y, self._noise(data))
+        return scale, scale_observations(observations, scale, with_hessians=self.covariance.smooth > 1)
+
+    def posterior(self, observations: Observations) -> tuple[Scale, ExactPosterior]:
+        """Return the output scale and the posterior given some observations."""
+        scale, evidence = self.scaled(observations)
+        return scale, evidence.posterior(self.covariance)
 
     def posterior_of_many(
         self, observations: Observations, rows: NDArray[np.intp], few: Observations
@@ -161,70 +139,48 @@ class GradientFit:
 
         Only the matrix of ``few``, a subset at these rows, is factorised.
         """
-        scale = Scale.of(observations.values, self.kappa)
-        small, data = scale_observations(few, scale), scale_observations(observations, scale)
-        posterior = GradientPosterior.after(self.covariance, small.layout, small.y, self._noise(small))
-        return scale, IterativePosterior.after(
-            posterior, rows, data.layout, data.y, self._noise(data), partial(Mean.after, self.covariance)
-        )
-
-    def _noise(self, data: ScaledObservations) -> Array:
-        return noise_of(self.covariance, data.layout, data.known_noise, data.mean_squares)
+        scale, evidence = self.scaled(observations)
+        subset, noise = scale_observations(few, scale).posterior(self.covariance), evidence.noise(self.covariance)
+        return scale, IterativePosterior.after(subset, rows, evidence.layout, evidence.y, noise)
 
 
-@dataclass(frozen=True)
-class _Fitter:
-    """Maximises the log posterior density of theta, given observations."""
-
-    groups: Groups
-    observations: Observations
-    profile: str
-
-    def fit(self, form: ModelForm, start: GradientCovariance | None = None, *, iterations: int) -> GradientFit:
-        """Return the fit of one form from ``start``; None starts from the length scales of the gradients."""
-        scale = Scale.of(self.observations.values, form.kappa)
-        data = scale_observations(self.observations, scale)
-        evidence = Evidence(*data)
-        trended = form.trend is not None
-        prior = default_prior(int(self.groups[-1]) + 1, quadratic=trended, gradients=True)
-
-        def covariance_at(theta: Array) -> GradientCovariance:
-            return GradientCovariance(self.groups, theta, trended, self.profile, form.trend or "quadratic")
-
-        def loss(theta: Array) -> tuple[float, Array]:
-            value, gradient = evidence(covariance_at(theta))
-            density, prior_gradient = prior.log_density(theta)
-            return -value - density, -gradient - prior_gradient
-
-        found = minimize(
-            loss, prior.clip(self._initial(trended, start, data.mean_squares)), jac=True, method="L-BFGS-B",
-            bounds=list(zip(prior.low, prior.high, strict=True)),
-            options={"maxiter": iterations, "ftol": 1e-6, "gtol": 1e-3},
-        )  # fmt: skip
-        # the Jacobian of the output scale, for each value and each derivative
-        jacobian = float(np.log(np.abs(scale.slope(self.observations.values)))[data.layout.points].sum())
-        return GradientFit(covariance_at(np.asarray(found.x)), form.kappa, jacobian - float(found.fun))
-
-    def _initial(self, trended: bool, start: GradientCovariance | None, mean_squares: Array) -> Array:
-        """Return the initial theta: that of ``start``, with or without the variance of a trend."""
-        guess = np.append(first_guess(self.groups, quadratic=trended), np.log(1e-4))
-        size = int(self.groups[-1]) + 1
-        if start is None:
-            largest = np.zeros(size)
-            np.maximum.at(largest, self.groups, mean_squares)
-            unit = -2 * float(PROFILES[self.profile].derivatives(np.zeros(()), 1)[1])
-            known = largest > 1e-12
-            guess[:size][known] = 0.5 * np.log(unit / largest[known])
-            return guess
-        guess[: size + 2], guess[-1] = start.theta[: size + 2], start.theta[-1]
-        if trended and start.quadratic:
-            guess[size + 2] = start.theta[size + 2]
-        return guess
+def fit(
+    observations: Observations, kappa: float | None, start: Of, prior: Prior, *, iterations: int
+) -> GradientFit[Of]:
+    """Return the MAP estimate on one output scale, searched from the covariance ``start``."""
+    scale = Scale.of(observations.values, kappa)
+    evidence = scale_observations(observations, scale)
+    covariance, score = estimates.fit(start, prior, evidence, iterations=iterations)
+    # the Jacobian of the output scale, for each value and each derivative
+    jacobian = float(np.log(np.abs(scale.slope(observations.values)))[evidence.layout.points].sum())
+    return GradientFit(covariance, kappa, jacobian + score)
 
 
-def smooth_start(groups: Groups, profile: str) -> GradientCovariance:
-    """Return the default start of a fit, with long length scales."""
-    return GradientCovariance(groups, np.append(first_guess(groups), np.log(1e-4)), False, profile)
+def steep_guess(groups: Groups, profile: str, form: ModelForm, observations: Observations) -> Covariance:
+    """Return the start of a fit from the length scales of the gradients."""
+    mean_squares = scale_observations(observations, Scale.of(observations.values, form.kappa)).mean_squares
+    guess = first_guess(groups, form.trend, profile, gradients=True)
+    largest = np.zeros(guess.size)
+    np.maximum.at(largest, groups, mean_squares)
+    known = largest > 1e-12
+    guess.theta[: guess.size][known] = 0.5 * np.log(-2 * PROFILES[profile].slope / largest[known])
+    return guess
+
+
+def fit_at_checkpoint(
+    known: Recent[GradientFit[Of]], observations: Observations, key: bytes,
+    compute: Callable[[Observations, GradientFit[Of] | None], GradientFit[Of]], *, start: Callable[[int], int],
+) -> GradientFit[Of]:  # fmt: skip
+    """Return the fit at the last checkpoint of a history, or that of ``known``; before the first, of the whole history.
+
+    ``compute`` starts from the fit at the last checkpoint of ``start(count)`` observations, where there is one.
+    """
+
+    def at(count: int) -> GradientFit[Of]:
+        first, before = observations.rows(slice(count)), checkpoint(start(count))
+        return known.get_or_compute(first.digest() + key, lambda: compute(first, at(before) if before else None))
+
+    return at(checkpoint(len(observations.values)) or len(observations.values))
 
 
 @dataclass
@@ -233,33 +189,33 @@ class WarmStartedGradientFits:
 
     profile: str = "matern52"
     forms: tuple[ModelForm, ...] = FORMS
-    _known: Recent[GradientFit] = field(default_factory=lambda: Recent(KEPT))
+    _known: Recent[GradientFit[Covariance]] = field(default_factory=lambda: Recent(KEPT))
 
-    def fit(self, groups: Groups, observations: Observations) -> GradientFit:
+    def fit(self, groups: Groups, observations: Observations) -> GradientFit[Covariance]:
         """Return the fit at the last checkpoint of a history; before the first checkpoint, of the whole history."""
-        return self._at(groups, observations, checkpoint(len(observations.values)) or len(observations.values))
+        compare = partial(self._compared, groups)
+        return fit_at_checkpoint(self._known, observations, groups.tobytes(), compare, start=lambda count: count - 1)
 
-    def _at(self, groups: Groups, observations: Observations, count: int) -> GradientFit:
-        observations = observations.rows(slice(count))
-        key = observations.digest() + groups.tobytes()
-        before = checkpoint(count - 1)
-
-        def compute() -> GradientFit:
-            return self._compared(groups, observations, self._at(groups, observations, before) if before else None)
-
-        return self._known.get_or_compute(key, compute)
-
-    def _compared(self, groups: Groups, observations: Observations, start: GradientFit | None) -> GradientFit:
+    def _compared(
+        self, groups: Groups, observations: Observations, start: GradientFit[Covariance] | None
+    ) -> GradientFit[Covariance]:
         """Return the best fit of all forms: a few iterations for each, more for the two best ones."""
-        few = _Fitter(groups, observations.thinned(COMPARED), self.profile)
-        many = _Fitter(groups, observations.thinned(FITTED), self.profile)
-        initial = start.covariance if start else smooth_start(groups, self.profile)
-        coarse = [few.fit(form, initial, iterations=5) for form in self.forms]
+        few, many = observations.thinned(COMPARED), observations.thinned(FITTED)
+        initial = start.covariance if start else first_guess(groups, profile=self.profile, gradients=True)
+        coarse = [_fit(few, form.kappa, with_trend(initial, form.trend), iterations=5) for form in self.forms]
         plain = dict.fromkeys(ModelForm(self.forms[0].kappa, form.trend) for form in self.forms)
-        coarse += [few.fit(form, iterations=8) for form in plain]  # from the length scales of the gradients
-        fine = [many.fit(each.form, each.covariance, iterations=10) for each in sorted(coarse, key=_score)[-2:]]
-        return max(fine, key=_score)
+        steep = {form: steep_guess(groups, self.profile, form, few) for form in plain}
+        coarse += [_fit(few, form.kappa, guess, iterations=8) for form, guess in steep.items()]
+        close = sorted(coarse, key=score)[-2:]
+        return max((_fit(many, each.kappa, each.covariance, iterations=10) for each in close), key=score)
 
 
-def _score(fitted: GradientFit) -> float:
+def _fit(
+    observations: Observations, kappa: float | None, start: Covariance, *, iterations: int
+) -> GradientFit[Covariance]:
+    return fit(observations, kappa, start, prior_of(start), iterations=iterations)
+
+
+def score(fitted: GradientFit[Any]) -> float:
+    """Return the log posterior density of a fit."""
     return fitted.score

@@ -1,19 +1,18 @@
 """The posterior given too many gradients to factorise their matrix: an iterative mean, and the variance of a subset.
 
 The mean solves (K + noise) w = y for all values and gradients by preconditioned conjugate gradients, with products that
-need no matrix (``products``). The iteration starts from the weights of a subset whose matrix is factorised. Each step
-reduces the error in the norm of K, so a truncated solution is never farther off than that of the subset. The variance
-is that given the subset: larger than given all observations, never smaller.
+need no matrix. The iteration starts from the weights of a subset whose matrix is factorised. Each step reduces the
+error in the norm of K, so a truncated solution is never farther off than that of the subset. The variance is that given
+the subset: larger than given all observations, never smaller.
 
-The preconditioner is the matrix of the values and, for gradients, the part that does not mix columns,
--2 f' / l_c^2 + noise, by one eigendecomposition for all columns.
+The preconditioner is the matrix of the values and, for gradients, the part that does not mix columns (-2 f' / l_c^2 of
+the closed form) with noise, by one eigendecomposition for all columns.
 
 Symbols: those of ``observations``, with N = n + K.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,17 +20,13 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from sonde.surrogates.gradient.covariance import GradientCovariance
-from sonde.surrogates.gradient.gp import GradientPosterior
-from sonde.surrogates.gradient.observations import ObservationLayout
-from sonde.surrogates.gradient.products import Products
+from sonde.surrogates.gaussian_process.observations import ObservationLayout
+from sonde.surrogates.gaussian_process.port import CovarianceFunction, Operator
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.linear_algebra import factorise
 from sonde.surrogates.port import Joint, Marginals, Pool
 
 Array = NDArray[np.float64]
-
-PosteriorMean = Callable[[Array], tuple[Array, Array]]  # the mean (m,) at x (m, p), and its gradient (m, p)
-Solver = Callable[[Array, Array], tuple[Array, Array]]  # from weights on values (n,) and gradients (n, p) to such
 
 STEPS = 100  # of conjugate gradients at most
 TOLERANCE = 1e-3  # norm of the residual, as a share of that of the observations
@@ -41,33 +36,28 @@ TOLERANCE = 1e-3  # norm of the residual, as a share of that of the observations
 class Mean:
     """The posterior mean and its gradient, from weights on the observations at x (n, p)."""
 
-    covariance: GradientCovariance
+    covariance: CovarianceFunction
     x: Array
     a: Array  # weights of values, (n,)
     b: Array  # weights of gradients, (n, p), 0 where unobserved
 
     @classmethod
     def after(
-        cls,
-        covariance: GradientCovariance,
-        layout: ObservationLayout,
-        y: Array,
-        noise: Array,
+        cls, covariance: CovarianceFunction, layout: ObservationLayout, y: Array, noise: Array,
         start: tuple[Array, Array],
-    ) -> Mean:
+    ) -> Mean:  # fmt: skip
         """Return the mean given observations y (N,) with noise variances (N,), from initial weights ``start``."""
         x = layout.x
-        values, within = covariance.cross(x, x).values, -2 * covariance.isotropic(x, x, 1)[1]
-        precondition = preconditioner(values, within, covariance.roots**2, layout, noise)
-        return cls(covariance, x, *solve(Products(covariance, x, x), precondition, layout, y, noise, start))
+        precondition = preconditioner(covariance.cross(x, x).values, *covariance.within_columns(x), layout, noise)
+        return cls(covariance, x, *solve(covariance.products(x), precondition, layout, y, noise, start))
 
     def __call__(self, x: Array) -> tuple[Array, Array]:
         """Return the mean (m,) at x (m, p), and its gradient (m, p)."""
-        return Products(self.covariance, x, self.x)(self.a, self.b)
+        return self.covariance.products(x, self.x)(self.a, self.b)
 
 
 def solve(
-    multiply: Solver, precondition: Solver, layout: ObservationLayout, y: Array, noise: Array,
+    multiply: Operator, precondition: Operator, layout: ObservationLayout, y: Array, noise: Array,
     start: tuple[Array, Array],
 ) -> tuple[Array, Array]:  # fmt: skip
     """Return the weights on values (n,) and gradients (n, p) of (K + noise) w = y, by conjugate gradients.
@@ -93,7 +83,7 @@ def solve(
     return split(weights)
 
 
-def preconditioner(values: Array, within: Array, scales: Array, layout: ObservationLayout, noise: Array) -> Solver:
+def preconditioner(values: Array, within: Array, scales: Array, layout: ObservationLayout, noise: Array) -> Operator:
     """Return an approximate solver for values (n,) and gradients (n, p).
 
     ``values`` (n, n) are the covariances of values, and ``within`` (n, n) times ``scales`` (p,) are about those of the
@@ -118,24 +108,24 @@ def preconditioner(values: Array, within: Array, scales: Array, layout: Observat
 class IterativePosterior:
     """The posterior whose mean is ``mean``, and whose variance is that given a subset of the observations."""
 
-    factorised: GradientPosterior  # given the subset
-    mean: PosteriorMean
-    residual: GradientPosterior  # of the function minus ``mean``: zero mean, the variance given the subset
+    factorised: ExactPosterior  # given the subset
+    mean: Mean
+    residual: ExactPosterior  # of the function minus ``mean``: zero mean, the variance given the subset
 
     @classmethod
     def after(
-        cls, subset: GradientPosterior, rows: NDArray[np.intp], layout: ObservationLayout, y: Array, noise: Array,
-        mean_after: Callable[[ObservationLayout, Array, Array, tuple[Array, Array]], PosteriorMean],
-    ) -> IterativePosterior:  # fmt: skip
+        cls, subset: ExactPosterior, rows: NDArray[np.intp], layout: ObservationLayout, y: Array, noise: Array
+    ) -> IterativePosterior:
         """Return the posterior given observations y (N,) with noise variances (N,).
 
-        ``subset`` is that given some rows; its weights are where ``mean_after``, of the covariance, starts.
+        ``subset`` is that given some rows; its weights are where the mean starts.
         """
+        assert subset.layout is not None
         count, weights = len(subset.layout.x), subset.weights[:, 0]
         a, b = np.zeros(len(layout.x)), np.zeros(layout.x.shape)
         a[rows] = weights[:count]
         b[rows[subset.layout.gradients[0]], subset.layout.gradients[1]] = weights[count:]
-        mean = mean_after(layout, y, noise, (a, b))
+        mean = Mean.after(subset.covariance, layout, y, noise, (a, b))
         return cls(subset, mean, replace(subset, white=np.zeros_like(subset.white)))
 
     @property
@@ -174,8 +164,3 @@ class IterativePosterior:
     def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> IterativePosterior:
         """Return the posterior given further values y (m, s) at x (m, p)."""
         return replace(self, residual=self.residual.condition(x, y - self.mean(x)[0][:, None], noise))
-
-    def gradients(self, x: Array) -> tuple[Array, Array]:
-        """Return the posterior of the gradients at x (m, p): means (m, p) and covariances (m, p, p)."""
-        rest, covariances = self.residual.gradients(x)
-        return self.mean(x)[1] + rest, covariances

@@ -21,14 +21,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
-from sonde.surrogates.gradient.covariance import GradientCovariance
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.estimates import maximise
+from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
+from sonde.surrogates.gaussian_process.observations import ObservationLayout
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.gradient.fitting import Observations
-from sonde.surrogates.gradient.gp import GradientPosterior
-from sonde.surrogates.gradient.marginal_likelihood import Evidence, noise_of
-from sonde.surrogates.gradient.observations import ObservationLayout
-from sonde.surrogates.gradient.subspace import Subspace
+from sonde.surrogates.gradient.subspace import Subspace, complement_evidence
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -49,7 +49,7 @@ BOUNDS = ((-6.0, 8.0), (-60.0, 60.0), (-60.0, 60.0))
 class RegionModel:
     """The posterior in a trust region, a function of displacements from its centre in units of its radius."""
 
-    posterior: GradientPosterior
+    posterior: ExactPosterior
     subspace: Subspace | None
 
     def __call__(self, u: Array) -> tuple[float, Array, float, Array]:
@@ -91,9 +91,7 @@ def fit_region(observations: Observations, centre: int, radius: float) -> Region
         subspace = Subspace.of(scaled)
         scaled, dimension = subspace.reduce(scaled), subspace.complement_dim
     covariance = _fitted(scaled, centre, dimension)
-    data = _Data.of(scaled, centre, dimension)
-    noise = noise_of(covariance, data.layout, data.known_noise, data.misfits, data.misfits)
-    return RegionModel(GradientPosterior.after(covariance, data.layout, data.y, noise), subspace)
+    return RegionModel(_evidence(scaled, centre, dimension).posterior(covariance), subspace)
 
 
 def _unit(observations: Observations, centre: int, radius: float) -> float:
@@ -115,30 +113,21 @@ def _limited(numbers: Array) -> Array:
     return np.where(large, np.sign(numbers) * LARGE if numbers.ndim == 1 else np.nan, numbers)
 
 
-@dataclass(frozen=True)
-class _Data:
-    """Observations y (N,), higher is better, and what their noise depends on."""
-
-    layout: ObservationLayout
-    y: Array
-    known_noise: Array
-    misfits: Array
-
-    @classmethod
-    def of(cls, scaled: Observations, centre: int, complement_dim: int) -> _Data:
-        usable = np.isfinite(scaled.gradients)
-        curvatures, entries = np.empty(0), np.empty((3, 0), dtype=np.intp)
-        if scaled.hessians is not None:
-            known = np.isfinite(scaled.hessians) & np.triu(np.ones(scaled.hessians.shape[1:], dtype=bool))
-            entries, curvatures = np.stack(np.nonzero(known)), scaled.hessians[known]
-        layout = ObservationLayout(scaled.x, np.stack(np.nonzero(usable)), entries)
-        y = -np.concatenate([scaled.values, scaled.gradients[usable], curvatures])
-        squares = _mean_squares(scaled.gradients, centre, complement_dim)
-        bends = np.zeros(len(scaled.values))
-        if curvatures.size and scaled.hessians is not None:
-            bends = _mean_squares(scaled.hessians.reshape(len(bends), -1), centre, 0)
-        misfits = np.concatenate([scaled.values**2, squares[layout.gradients[0]], bends[entries[0]]])
-        return cls(layout, y, np.nan_to_num(scaled.deviations) ** 2, misfits)
+def _evidence(scaled: Observations, centre: int, complement_dim: int) -> Evidence:
+    """Return the observations y (N,), higher is better, with their misfits."""
+    usable = np.isfinite(scaled.gradients)
+    curvatures, entries = np.empty(0), np.empty((3, 0), dtype=np.intp)
+    if scaled.hessians is not None:
+        known = np.isfinite(scaled.hessians) & np.triu(np.ones(scaled.hessians.shape[1:], dtype=bool))
+        entries, curvatures = np.stack(np.nonzero(known)), scaled.hessians[known]
+    layout = ObservationLayout(scaled.x, np.stack(np.nonzero(usable)), entries)
+    y = -np.concatenate([scaled.values, scaled.gradients[usable], curvatures])
+    squares = _mean_squares(scaled.gradients, centre, complement_dim)
+    bends = np.zeros(len(scaled.values))
+    if curvatures.size and scaled.hessians is not None:
+        bends = _mean_squares(scaled.hessians.reshape(len(bends), -1), centre, 0)
+    misfits = np.concatenate([scaled.values**2, squares[layout.gradients[0]], bends[entries[0]]])
+    return Evidence(layout, y, np.nan_to_num(scaled.deviations) ** 2, misfits=misfits)
 
 
 def _mean_squares(rows: Array, centre: int, zeros: int) -> Array:
@@ -148,42 +137,42 @@ def _mean_squares(rows: Array, centre: int, zeros: int) -> Array:
     return np.asarray(np.nansum(differences**2, axis=1) / count)
 
 
-def _fitted(scaled: Observations, centre: int, complement_dim: int) -> GradientCovariance:
+def _fitted(scaled: Observations, centre: int, complement_dim: int) -> Covariance:
     """Return the covariance of the highest posterior density, given the observations nearest to the centre."""
     squares = np.sum(scaled.x**2, axis=1)
     squares[centre] = -1.0  # before others at the same point
     count = max(4, int(FITTED_ROWS / scaled.width))
     rows = np.sort(np.argsort(squares, kind="stable")[:count])
     few, centre = scaled.rows(rows), int(np.searchsorted(rows, centre))
-    data = _Data.of(few._replace(hessians=None), centre, complement_dim)
-    evidence = Evidence(data.layout, data.y, data.known_noise, data.misfits, data.misfits)
+    evidence = _evidence(few._replace(hessians=None), centre, complement_dim)
     groups = np.zeros(scaled.x.shape[1], dtype=np.intp)
     dimension = len(groups) - bool(complement_dim) + complement_dim
 
-    def covariance_at(free: Array) -> GradientCovariance:
+    def covariance_at(free: Array) -> Covariance:
         theta = np.array([free[0], free[1], -60.0, free[2], free[3]])
-        return GradientCovariance(groups, theta, True, "rbf", "quadratic", complement_dim)
+        return Covariance(groups, theta, "quadratic", "rbf", complement_dim)
 
     location = np.array([0.5 * np.log(dimension / 4), 0.0, 0.0, np.log(1e-5)])
-    location[1:3] = np.log(_size(covariance_at(location), data))
+    location[1:3] = np.log(_size(covariance_at(location), evidence))
 
-    def loss(free: Array) -> tuple[float, Array]:
-        value, gradient = evidence(covariance_at(free))
+    def log_posterior(free: Array) -> tuple[float, Array]:
+        covariance = covariance_at(free)
+        value, gradient = evidence(covariance)
+        if complement_dim:
+            more, its_gradient = complement_evidence(covariance, evidence)
+            value, gradient = value + more, gradient + its_gradient
         score = (free - location) / SPREADS
-        return 0.5 * score @ score - value, score / SPREADS - gradient[[0, 1, 3, 4]]
+        return value - 0.5 * score @ score, gradient[[0, 1, 3, 4]] - score / SPREADS
 
     found = []
     for ratio, share, bounds in MODES:
         start = np.append(location[:3], share)
-        start[1:3] += np.log(_size(covariance_at(start), data)) - location[1:3]
+        start[1:3] += np.log(_size(covariance_at(start), evidence)) - location[1:3]
         start[1] += ratio
-        found.append(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=(*BOUNDS, bounds),
-                              options={"maxfun": EVALUATIONS, "ftol": 1e-6, "gtol": 1e-3}))  # fmt: skip
-    return covariance_at(np.asarray(min(found, key=lambda each: float(each.fun)).x))
+        found.append(maximise(log_posterior, start, *np.array([*BOUNDS, bounds]).T, maxfun=EVALUATIONS))
+    return covariance_at(max(found, key=lambda each: each[1])[0])
 
 
-def _size(covariance: GradientCovariance, data: _Data) -> float:
+def _size(covariance: Covariance, evidence: Evidence) -> float:
     """Return y^T K^-1 y / N, by which variances are to be multiplied."""
-    noise = noise_of(covariance, data.layout, data.known_noise, data.misfits, data.misfits)
-    posterior = GradientPosterior.after(covariance, data.layout, data.y, noise)
-    return max(float(np.sum(posterior.white**2)) / len(data.y), 1e-20)
+    return max(float(np.sum(evidence.posterior(covariance).white ** 2)) / len(evidence.y), 1e-20)

@@ -19,7 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.marginal_likelihood import LOG_2PI, Evidence
 from sonde.surrogates.gradient.fitting import Observations
+from sonde.surrogates.linear_algebra import factorise, symmetric_inverse
 
 Array = NDArray[np.float64]
 
@@ -85,3 +88,31 @@ def _rotated(known: NDArray[np.bool_]) -> NDArray[np.bool_]:
         return np.ones(known.shape[1], dtype=bool)
     kept = [np.sum(known[:, pattern].all(axis=1)) * pattern.sum() for pattern in patterns]
     return np.asarray(patterns[int(np.argmax(kept))])
+
+
+def complement_evidence(covariance: Covariance, evidence: Evidence) -> tuple[float, Array]:
+    """Return the log marginal likelihood of the zero derivatives along the complement, and its gradient in theta.
+
+    It is -1/2 log |2 pi (K_c + noise)| for each axis, and adds to that of the observations.
+    """
+    size, square = covariance.size, float(covariance.roots[0]) ** 2
+    noise, values = evidence.noise(covariance), len(evidence.layout.x)
+    points, rows = np.unique(evidence.layout.gradients[0], return_index=True)
+    x, n, rows, gradient = evidence.layout.x[points], len(points), values + rows, np.zeros(len(covariance.theta))
+    if not n:
+        return 0.0, gradient
+    _, first, second = covariance.isotropic(x, x, 2)
+    process = -2 * first * square
+    trend = np.zeros((n, n)) if covariance.mean_prior is None else covariance.mean_prior.complement_gradients(x)
+    factor = factorise(process + trend + np.diag(noise[rows]))
+    inverse = symmetric_inverse(factor)
+    z = x * covariance.roots
+    squares = np.maximum(np.sum(z * z, axis=1)[:, None] + np.sum(z * z, axis=1) - 2 * z @ z.T, 0.0)
+    # d / d log l of -2 s f'(r.r) / l^2: the factor 1 / l^2, and r.r with its derivative -2 r.r
+    gradient[0] = np.vdot(inverse, -2 * process + 4 * second * square * squares)
+    gradient[size] = np.vdot(inverse, process)
+    gradient[-1] = evidence.shared_noise(covariance, noise)[rows] @ np.diagonal(inverse)
+    if covariance.trend:
+        gradient[size + 2] = np.vdot(inverse, trend)
+    value = -np.log(np.diagonal(factor)).sum() - 0.5 * n * LOG_2PI
+    return covariance.complement_dim * float(value), -0.5 * covariance.complement_dim * gradient

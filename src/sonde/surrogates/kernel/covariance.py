@@ -1,9 +1,9 @@
 """The covariance of values and gradients under any kernel, with the interface of the closed forms.
 
 k(x, y) = s kernel(x, y) + c, with s and the kernel's parameters in theta, and c the prior variance of a constant mean
-as in ``exact.covariance``. Kernels take points of the unit cube: features plus 1/2.
+as in the closed form. Kernels take points of the unit cube: features plus 1/2.
 
-Symbols: those of ``exact.covariance`` and ``gradient.observations``; theta as in ``family``.
+Symbols: those of ``gaussian_process``; theta as in ``family``.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sonde.kernels import Kernel
-from sonde.surrogates.exact.covariance import CONSTANT
+from sonde.kernels import GradientGram, Kernel, ValueGradientGram
 from sonde.surrogates.features import CENTRE
-from sonde.surrogates.gradient.observations import ObservationLayout
+from sonde.surrogates.gaussian_process.covariance import CONSTANT
+from sonde.surrogates.gaussian_process.observations import ObservationLayout
+from sonde.surrogates.gaussian_process.port import Cross, Operator
 from sonde.surrogates.kernel import evaluation
+from sonde.surrogates.kernel.evaluation import filled, padded, within_column
 from sonde.surrogates.kernel.family import Family
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 BLOCK = 2**24  # entries of d^2 k / dx dy at a time
+COLUMNS = 8  # at most so many, evenly spaced, make the preconditioner of ``gradient.iterative``
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,14 @@ class KernelCovariance:
         return self.family.at(self.theta)
 
     @property
+    def noise_entry(self) -> int:
+        """The entry of theta that is the logarithm of the noise variance."""
+        return self.family.size
+
+    @property
     def noise(self) -> float:
         """The noise variance."""
-        return float(np.exp(self.theta[self.family.size]))
+        return float(np.exp(self.theta[self.noise_entry]))
 
     @property
     def gradient_noise(self) -> float:
@@ -54,18 +62,39 @@ class KernelCovariance:
         """Weights of the columns in a distance that has no length scales: ones."""
         return np.ones(1)
 
+    @property
+    def smooth(self) -> int:
+        """How often sample paths can be differentiated: Hessians are not used."""
+        return 1
+
     def diagonal(self, x: Array) -> tuple[Array, Array | None]:
         """Return k(x, x), (...), and its gradient in x, (..., p)."""
         value, gradient = evaluation.diagonal(self.kernel, x.reshape(-1, x.shape[-1]) + CENTRE)
         return value.reshape(x.shape[:-1]) + CONSTANT, gradient.reshape(x.shape)
 
-    def cross(self, x: Array, y: Array) -> KernelCross:
+    def cross(self, x: Array, y: Array) -> Cross:
         """Return k(x_i, y_j) of all pairs of x (..., m, p) and y (..., n, p)."""
-        return KernelCross.of(self, x, ObservationLayout(y))
+        return self.toward(x, ObservationLayout(y))
 
-    def toward(self, x: Array, layout: ObservationLayout) -> KernelCross:
-        """Return the covariances of values at x (m, p) with the observations of a layout, (m, N)."""
-        return KernelCross.of(self, x, layout)
+    def toward(self, x: Array, layout: ObservationLayout) -> Cross:
+        """Return the covariances of values at x (..., m, p) with the observations of a layout, (..., m, N)."""
+        kernel, n, (at, own), columns = self.kernel, layout.x.shape[-2], gradient_points(layout), layout.gradients[1]
+        if not n or not x.size:
+            return Cross(np.zeros((*x.shape[:-1], n + len(own))), lambda weights: np.zeros_like(x))
+        values = evaluation.values(kernel, x + CENTRE, layout.x + CENTRE) + CONSTANT
+        if len(own):
+            derivatives = evaluation.gradients(kernel, x + CENTRE, at + CENTRE)[:, own, columns]
+            values = np.concatenate([values, derivatives], axis=1)
+
+        def vjp(weights: Array) -> Array:
+            total = evaluation.values_vjp(kernel, x + CENTRE, layout.x + CENTRE, weights[..., :n])
+            if len(own):
+                each = np.zeros((len(x), *at.shape))
+                each[:, own, columns] = weights[:, n:]
+                total = total + evaluation.gradients_vjp(kernel, x + CENTRE, at + CENTRE, each)
+            return total
+
+        return Cross(values, vjp)
 
     def between(self, a: ObservationLayout, b: ObservationLayout) -> Array:
         """Return the covariances of the observations of two layouts, (N_a, N_b)."""
@@ -89,56 +118,66 @@ class KernelCovariance:
             result[inside] = block[(own[inside] - first)[:, None], columns[:, None], others, b.gradients[1]]
         return result
 
-    def theta_gradient(self, layout: ObservationLayout, weights: Array) -> Array:
-        """Return the gradient of sum_ij W_ij k_ij in the parameters of s k, (k,), of all pairs of observations."""
-        n, (at, own), columns, p = len(layout.x), gradient_points(layout), layout.gradients[1], layout.x.shape[1]
-        both, gradients = np.zeros((n, len(at), p)), np.zeros((len(at), p, len(at), p))
-        both[:, own, columns] = weights[:n, n:]
-        gradients[own[:, None], columns[:, None], own, columns] = weights[n:, n:]
-        found = evaluation.parameter_gradients(
-            self.kernel, layout.x + CENTRE, at + CENTRE, (weights[:n, :n], both, gradients)
-        )
-        return self.family.chain(found, self.theta)
+    def products(self, x: Array, y: Array | None = None) -> Operator:
+        """Return products with the covariances of values and gradients at x and y (None: x), of structured operators.
+
+        ``ValueGradientGram`` multiplies in O(n^2 p) without forming the n p by n p matrix.
+        """
+        if y is None:
+            operator = ValueGradientGram(self.kernel, padded(x + CENTRE), keep=True)
+        else:
+            operator = ValueGradientGram(self.kernel, padded(x + CENTRE), padded(y + CENTRE))
+
+        def multiply(a: Array, b: Array) -> tuple[Array, Array]:
+            weights = filled(np.concatenate([a[:, None], b], axis=1), 0, width=b.shape[1])
+            product = np.asarray(operator.mv(weights))[: len(x)]
+            return product[:, 0] + CONSTANT * a.sum(), product[:, 1:]
+
+        return multiply
+
+    def within_columns(self, x: Array) -> tuple[Array, Array]:
+        """Return the mean over some columns of the covariances within a column, in units of their diagonals."""
+        (n, p), units = x.shape, x + CENTRE
+        diagonals = np.asarray(GradientGram(self.kernel, padded(units)).diagonal()).reshape(-1, p)[:n].mean(axis=0)
+        diagonals = np.maximum(diagonals, 1e-12 * diagonals.max())
+        chosen = np.unique(np.linspace(0, p - 1, min(p, COLUMNS)).astype(np.intp)).tolist()
+        within = [within_column(self.kernel, units, c) / diagonals[c] for c in chosen]
+        return np.mean(within, axis=0), diagonals
+
+    def variances(self, layout: ObservationLayout) -> Array:
+        """Return the prior variances of the observations of a layout, (N,)."""
+        return np.diagonal(self.between(layout, layout))
+
+    def curvature_variances(self, layout: ObservationLayout) -> Array:
+        """Return no variances: Hessians are not used."""
+        return np.empty(0)
+
+    def observed(self, layout: ObservationLayout) -> KernelMatrix:
+        """Return the matrix of values and gradients, for the marginal likelihood."""
+        return KernelMatrix(self, layout)
 
 
 def gradient_points(layout: ObservationLayout) -> tuple[Array, Index]:
     """Return the points with gradients, and for each partial derivative which of them it belongs to."""
     points, own = np.unique(layout.gradients[0], return_inverse=True)
-    return layout.x[points], own
+    return layout.x[..., points, :], own
 
 
-@dataclass(frozen=True)
-class KernelCross:
-    """Covariances ``values`` (..., m, N) of values at x with observations, with their vector-Jacobian product."""
+class KernelMatrix:
+    """The matrix (N, N) of the values and gradients of a layout, and its gradient in theta."""
 
-    covariance: KernelCovariance
-    x: Array
-    layout: ObservationLayout
-    values: Array
+    def __init__(self, covariance: KernelCovariance, layout: ObservationLayout) -> None:
+        self.covariance, self.layout = covariance, layout
+        self.matrix = covariance.between(layout, layout)
 
-    @classmethod
-    def of(cls, covariance: KernelCovariance, x: Array, layout: ObservationLayout) -> KernelCross:
-        """Return the covariances."""
-        kernel, n = covariance.kernel, layout.x.shape[-2]
-        if not n or not x.size:
-            return cls(covariance, x, layout, np.zeros((*x.shape[:-1], n + layout.gradients.shape[1])))
-        values = evaluation.values(kernel, x + CENTRE, layout.x + CENTRE) + CONSTANT
-        if layout.gradients.size:
-            at, own = gradient_points(layout)
-            derivatives = evaluation.gradients(kernel, x + CENTRE, at + CENTRE)[:, own, layout.gradients[1]]
-            values = np.concatenate([values, derivatives], axis=1)
-        return cls(covariance, x, layout, values)
-
-    def vjp(self, weights: Array) -> Array:
-        """Return sum_j weights_ij d values_ij / dx_i, (..., m, p)."""
-        kernel, layout, x = self.covariance.kernel, self.layout, self.x + CENTRE
-        n = layout.x.shape[-2]
-        if not n or not x.size:
-            return np.zeros_like(x)
-        total = evaluation.values_vjp(kernel, x, layout.x + CENTRE, weights[..., :n])
-        if layout.gradients.size:
-            at, own = gradient_points(layout)
-            each = np.zeros((len(x), *at.shape))
-            each[:, own, layout.gradients[1]] = weights[:, n:]
-            total = total + evaluation.gradients_vjp(kernel, x, at + CENTRE, each)
-        return total
+    def theta_gradient(self, weights: Array) -> Array:
+        """Return 1/2 sum_ij W_ij dK_ij / d theta, (D,), by automatic differentiation; 0 for variances of noise."""
+        layout, family, theta = self.layout, self.covariance.family, self.covariance.theta
+        n, (at, own), columns, p = len(layout.x), gradient_points(layout), layout.gradients[1], layout.x.shape[1]
+        both, gradients = np.zeros((n, len(at), p)), np.zeros((len(at), p, len(at), p))
+        both[:, own, columns] = weights[:n, n:]
+        gradients[own[:, None], columns[:, None], own, columns] = weights[n:, n:]
+        found = evaluation.parameter_gradients(
+            self.covariance.kernel, layout.x + CENTRE, at + CENTRE, (weights[:n, :n], both, gradients)
+        )
+        return np.append(0.5 * family.chain(found, theta), np.zeros(len(theta) - family.size))

@@ -19,10 +19,10 @@ from tests.surrogates.models import (
     units_of,
 )
 
-from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.exact.gp import ExactPosterior
-from sonde.surrogates.exact.marginal_likelihood import log_likelihood
 from sonde.surrogates.features import Features
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 
 # Reference numbers by GPyTorch 1.15.2: see ``freeze_gpytorch``.
 LENGTHSCALES = (0.4, 0.9)
@@ -55,11 +55,11 @@ FROZEN = {
 @pytest.mark.parametrize("quadratic", [False, True])
 def test_posterior_and_evidence_are_those_of_gpytorch(quadratic: bool) -> None:
     theta = np.log([*LENGTHSCALES, SCALE, NOISE, *[TREND] * quadratic])
-    covariance = Covariance(NUMBERS.groups, theta, quadratic)
+    covariance = Covariance(NUMBERS.groups, theta, "quadratic" if quadratic else None)
     evidence, means, covariances = FROZEN[quadratic]
     posterior = ExactPosterior.of(covariance, X, Y)
     marginals, joint = posterior.marginals(NEW), posterior.joint(NEW[None])
-    assert log_likelihood(covariance, X, Y, np.zeros(5)) == pytest.approx(evidence, rel=1e-10)
+    assert Evidence.of_values(X, Y, np.zeros(5)).value(covariance) == pytest.approx(evidence, rel=1e-10)
     np.testing.assert_allclose(marginals.mean[:, 0], means, rtol=1e-10)
     np.testing.assert_allclose(marginals.variance, np.diagonal(covariances), rtol=1e-10)
     np.testing.assert_allclose(joint.mean[0], means, rtol=1e-10)

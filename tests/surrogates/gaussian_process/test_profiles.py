@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests.surrogates.gradient_models import ALL, gradient_covariance, kernel_of
 
 from sonde.kernels.structure import Pair
-from sonde.surrogates.gradient.profiles import PROFILES
+from sonde.surrogates.gaussian_process.profiles import PROFILES
 
 Array = NDArray[Any]
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from tests.surrogates.models import IDS, MODELS, NUMBERS, data_of, numeric_gradient, plain_covariance, units_of
 
-from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.exact.fitting import first_guess, fit, log_posterior, sample
-from sonde.surrogates.exact.marginal_likelihood import log_likelihood
 from sonde.surrogates.features import Features
+from sonde.surrogates.gaussian_process import estimates
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.estimates import first_guess, log_posterior, prior_of, sample, with_trend
+from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
 from sonde.surrogates.priors import default_prior
 
 Array = np.ndarray
@@ -21,22 +22,32 @@ def drawn(features: Features, theta: list[float], count: int, *, seed: int = 0) 
     return x, np.linalg.cholesky(matrix) @ np.random.default_rng([seed, 5]).normal(size=count)
 
 
+def fit(
+    groups: Array, x: Array, y: Array, noise: Array, *, trend: str | None = None, start: Array | None = None,
+    iterations: int = 50,
+) -> tuple[Covariance, float]:  # fmt: skip
+    guess = first_guess(groups, trend)
+    guess = guess if start is None else Covariance(groups, start, trend)
+    return estimates.fit(guess, prior_of(guess), Evidence.of_values(x, y, noise), iterations=iterations)
+
+
 def smooth(features: Features, count: int) -> tuple[Array, Array]:
     x = features(units_of(features, count))
     y = np.sin(4 * x[:, 0]) + 0.3 * x[:, 1]
     return x, (y - y.mean()) / y.std()
 
 
-@pytest.mark.parametrize("quadratic", [False, True])
-def test_prior_density_gradient_and_bounds(quadratic: bool) -> None:
-    prior = default_prior(3, quadratic=quadratic)
+@pytest.mark.parametrize("trend", [None, "quadratic"])
+@pytest.mark.parametrize("gradients", [False, True])
+def test_prior_density_gradient_and_bounds(trend: str | None, gradients: bool) -> None:
+    prior = prior_of(first_guess(np.arange(3), trend, gradients=gradients))
     theta = prior.location + np.linspace(-1, 1, len(prior.location))
     expected = numeric_gradient(lambda at: prior.log_density(at)[0], theta)
     np.testing.assert_allclose(prior.log_density(theta)[1], expected, rtol=1e-8)
     assert prior.log_density(prior.location)[0] > prior.log_density(theta)[0]
     assert np.all(prior.low < prior.high)
     assert np.all((prior.location > prior.low) & (prior.location < prior.high))
-    assert len(theta) == len(first_guess(np.arange(3), quadratic=quadratic))
+    assert len(theta) == 5 + (trend is not None) + gradients
     np.testing.assert_array_equal(prior.clip(np.full(len(theta), 1e9)), prior.high)
     np.testing.assert_array_equal(prior.clip(theta), theta)
 
@@ -50,12 +61,12 @@ def test_prior_length_scales_grow_with_the_root_of_the_dimension() -> None:
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
 def test_the_fit_is_a_local_maximum(features: Features, quadratic: bool) -> None:
     (x, y), noise = smooth(features, 20), np.zeros(20)
-    prior = default_prior(len(features.choices), quadratic=quadratic)
-    begin = first_guess(features.groups, quadratic=quadratic)
-    covariance, score = fit(features.groups, x, y, noise, quadratic=quadratic)
-    value, gradient = log_posterior(covariance, prior, x, y, noise)
+    begin, evidence = first_guess(features.groups, "quadratic" if quadratic else None), Evidence.of_values(x, y, noise)
+    prior = prior_of(begin)
+    covariance, score = estimates.fit(begin, prior, evidence, iterations=50)
+    value, gradient = log_posterior(covariance, prior, evidence)
     assert score == pytest.approx(value, rel=1e-12)
-    assert value > log_posterior(Covariance(features.groups, begin, quadratic), prior, x, y, noise)[0]
+    assert value > log_posterior(begin, prior, evidence)[0]
     assert np.all((covariance.theta >= prior.low) & (covariance.theta <= prior.high))
     outward = ((covariance.theta <= prior.low) & (gradient < 0)) | ((covariance.theta >= prior.high) & (gradient > 0))
     # a step of 0.1 in any coordinate of theta would gain less than 0.01
@@ -117,20 +128,19 @@ def test_degenerate_values_have_a_fit(y: Array) -> None:
     assert np.all(np.isfinite(covariance.theta))
 
 
-@pytest.mark.parametrize("quadratic", [False, True])
-def test_draws_of_hyperparameters_lie_in_the_box_and_around_the_fit(quadratic: bool) -> None:
+@pytest.mark.parametrize("trend", [None, "quadratic"])
+def test_draws_of_hyperparameters_lie_in_the_box_and_around_the_fit(trend: str | None) -> None:
     (x, y), noise = smooth(NUMBERS, 15), np.zeros(15)
-    covariance, score = fit(NUMBERS.groups, x, y, noise, quadratic=quadratic)
-    prior = default_prior(2, quadratic=quadratic)
-    thetas = sample(covariance, x, y, noise, count=60, rng=np.random.default_rng(0))
-    again = sample(covariance, x, y, noise, count=60, rng=np.random.default_rng(0))
+    covariance, score = fit(NUMBERS.groups, x, y, noise, trend=trend)
+    prior, evidence = prior_of(covariance), Evidence.of_values(x, y, noise)
+    thetas = sample(covariance, prior, evidence, count=60, rng=np.random.default_rng(0))
+    again = sample(covariance, prior, evidence, count=60, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(thetas, again)
-    assert thetas.shape == (60, 4 + quadratic)
+    assert thetas.shape == (60, 4 + (trend is not None))
     assert len(np.unique(thetas[:, 0])) > 50
     assert np.all((thetas >= prior.low) & (thetas <= prior.high))
     scores = [
-        log_likelihood(Covariance(covariance.groups, theta, quadratic), x, y, noise) + prior.log_density(theta)[0]
-        for theta in thetas
+        evidence.value(Covariance(covariance.groups, theta, trend)) + prior.log_density(theta)[0] for theta in thetas
     ]
     # the log density of a D-dimensional normal is D / 2 below its maximum on average
     assert 0.5 < score - np.mean(scores) < 6
@@ -139,8 +149,31 @@ def test_draws_of_hyperparameters_lie_in_the_box_and_around_the_fit(quadratic: b
 def test_draws_with_one_observation_are_draws_from_the_prior() -> None:
     """The likelihood of one value does not depend on the length scales."""
     groups = np.arange(1)
-    covariance = Covariance(groups, first_guess(groups))
-    thetas = sample(covariance, np.zeros((1, 1)), np.zeros(1), np.zeros(1), count=400, rng=np.random.default_rng(0))
-    prior = default_prior(1)
+    covariance, evidence = first_guess(groups), Evidence.of_values(np.zeros((1, 1)), np.zeros(1), np.zeros(1))
+    prior = prior_of(covariance)
+    thetas = sample(covariance, prior, evidence, count=400, rng=np.random.default_rng(0))
     assert thetas[:, 0].mean() == pytest.approx(prior.location[0], abs=0.4)
     assert thetas[:, 0].std() == pytest.approx(prior.spread[0], rel=0.2)
+
+
+@pytest.mark.parametrize("gradients", [False, True])
+def test_another_trend_changes_the_variance_of_the_trend_alone(gradients: bool) -> None:
+    plain = first_guess(np.arange(2), gradients=gradients)
+    plain.theta[:] = np.arange(len(plain.theta))
+    bowl = with_trend(plain, "bowl")
+    bowl.theta[4] = 7.0
+    assert (bowl.trend, bowl.theta.tolist()) == ("bowl", [0.0, 1.0, 2.0, 3.0, 7.0, *[4.0] * gradients])
+    assert (with_trend(bowl, "quadratic").trend, with_trend(bowl, "quadratic").trend_variance) == (
+        "quadratic",
+        np.exp(7),
+    )
+    np.testing.assert_array_equal(with_trend(bowl, None).theta, plain.theta)
+    assert with_trend(plain, None) == plain
+
+
+def test_a_density_that_is_no_number_is_left() -> None:
+    def log_density(theta: Array) -> tuple[float, Array]:
+        return -float(np.sum((theta - 0.2) ** 2)) if theta[0] < 0.5 else np.nan, -2 * (theta - 0.2)
+
+    best, _ = estimates.maximise(log_density, np.array([-3.0]), np.array([-4.0]), np.array([1.0]), maxiter=50)
+    assert best[0] == pytest.approx(0.2, abs=1e-2)

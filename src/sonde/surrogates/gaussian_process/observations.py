@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,14 @@ def _none(rows: int) -> Index:
 def one_hot(index: Index, size: int) -> Array:
     """Return (N, size) with a one at each row's index; a product with it sums by index."""
     return np.asarray(index[:, None] == np.arange(size), dtype=float)
+
+
+class DerivativePairs(NamedTuple):
+    """Parts of the matrix of values and gradients that do not depend on hyperparameters."""
+
+    differences: Array  # of all (value, derivative) in the column of the derivative, (n, K)
+    points: Index  # flat index of the two points of all (derivative, derivative), (K, K)
+    same: Array  # 1 where two derivatives are of one column, (K, K)
 
 
 @dataclass(frozen=True)
@@ -95,3 +104,16 @@ class ObservationLayout:
     def by_column(self) -> Array:
         """The matrix (K, p) that sums partial derivatives by column."""
         return one_hot(self.gradients[1], self.x.shape[1])
+
+    @cached_property
+    def pairs(self) -> DerivativePairs:
+        """All pairs with a partial derivative."""
+        points, columns = self.gradients
+        differences = self.x[:, columns] - self.x[points, columns]
+        same = (columns[:, None] == columns).astype(float)
+        return DerivativePairs(differences, points[:, None] * len(self.x) + points, same)
+
+    @cached_property
+    def trends(self) -> dict[tuple[str, float], Array]:
+        """The covariances (N, N) under trends of variance 1, by name and rho: ``covariance`` computes them once."""
+        return {}

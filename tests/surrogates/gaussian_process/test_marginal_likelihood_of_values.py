@@ -19,8 +19,8 @@ from tests.surrogates.models import (
     units_of,
 )
 
-from sonde.surrogates.exact.marginal_likelihood import log_evidence, log_evidence_with_inputs, log_likelihood
 from sonde.surrogates.features import Features
+from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
 from sonde.surrogates.linear_algebra import factorise
 
 
@@ -29,8 +29,9 @@ def test_value_is_the_log_density_of_a_normal(features: Features, quadratic: boo
     covariance, (x, y, noise) = covariance_of(features, quadratic), data_of(features, 9)
     matrix = plain_covariance(covariance, x, x) + np.diag(covariance.noise + noise)
     expected = multivariate_normal(np.zeros(9), matrix).logpdf(y)
-    assert log_evidence(covariance, x, y, noise)[0] == pytest.approx(expected, rel=1e-10)
-    assert log_likelihood(covariance, x, y, noise) == pytest.approx(expected, rel=1e-10)
+    evidence = Evidence.of_values(x, y, noise)
+    assert evidence(covariance)[0] == pytest.approx(expected, rel=1e-10)
+    assert evidence.value(covariance) == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
@@ -38,9 +39,10 @@ def test_value_is_the_log_density_of_a_normal(features: Features, quadratic: boo
 def test_gradient_in_theta(features: Features, quadratic: bool, given_noise: bool) -> None:
     covariance, (x, y, noise) = covariance_of(features, quadratic), data_of(features, 9)
     noise = noise * given_noise
-    _, gradient = log_evidence(covariance, x, y, noise)
+    evidence = Evidence.of_values(x, y, noise)
+    _, gradient = evidence(covariance)
     expected = numeric_gradient(
-        lambda theta: log_likelihood(replace(covariance, theta=theta), x, y, noise), covariance.theta, step=1e-5
+        lambda theta: evidence.value(replace(covariance, theta=theta)), covariance.theta, step=1e-5
     )
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-7)
 
@@ -50,11 +52,14 @@ def test_gradient_in_the_warp(features: Features, quadratic: bool) -> None:
     covariance, (_, y, noise), units = covariance_of(features, quadratic), data_of(features, 9), units_of(features, 9)
     at = np.random.default_rng(5).normal(0, 0.4, 2 * len(features.choices))
     warped = replace(features, warp=tuple(at))
-    value, gradient, gradients = log_evidence_with_inputs(covariance, warped(units), y, noise)
-    plain = log_evidence(covariance, warped(units), y, noise)
+    evidence = Evidence.of_values(warped(units), y, noise)
+    value, gradient, gradients = evidence.with_inputs(covariance)
+    plain = evidence(covariance)
     assert (value, gradient.tolist()) == (plain[0], plain[1].tolist())
     expected = numeric_gradient(
-        lambda warp: log_likelihood(covariance, replace(features, warp=tuple(warp))(units), y, noise), at, step=1e-5
+        lambda warp: Evidence.of_values(replace(features, warp=tuple(warp))(units), y, noise).value(covariance),
+        at,
+        step=1e-5,
     )
     np.testing.assert_allclose(warped.warp_vjp(gradients, units), expected, rtol=1e-6, atol=1e-7)
 
@@ -62,8 +67,9 @@ def test_gradient_in_the_warp(features: Features, quadratic: bool) -> None:
 def test_data_are_left_as_they_were() -> None:
     covariance, data = covariance_of(NUMBERS, True), data_of(NUMBERS, 6)
     before = [each.copy() for each in data]
-    log_evidence(covariance, *data)
-    log_likelihood(covariance, *data)
+    evidence = Evidence.of_values(*data)
+    for compute in (evidence, evidence.value, evidence.with_inputs, evidence.posterior):
+        compute(covariance)
     for one, other in zip(before, data, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -71,7 +77,7 @@ def test_data_are_left_as_they_were() -> None:
 def test_repeated_points_without_noise_have_finite_evidence() -> None:
     covariance, (x, y, _) = covariance_of(NUMBERS, noise=1e-8), data_of(NUMBERS, 6)
     x, y = np.repeat(x, 3, axis=0), np.repeat(y, 3)
-    value, gradient = log_evidence(covariance, x, y, np.zeros(18))
+    value, gradient = Evidence.of_values(x, y, np.zeros(18))(covariance)
     assert np.isfinite(value)
     assert np.all(np.isfinite(gradient))
 

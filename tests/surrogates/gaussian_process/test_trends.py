@@ -8,8 +8,8 @@ import pytest
 from tests.surrogates.gradient_models import full_layout, partial_layout, points_of
 from tests.surrogates.models import numeric_gradient
 
-from sonde.surrogates.gradient.observations import ObservationLayout
-from sonde.surrogates.gradient.trends import TRENDS, IsotropicQuadratic, Quadratic
+from sonde.surrogates.gaussian_process.observations import ObservationLayout
+from sonde.surrogates.gaussian_process.trends import TRENDS, IsotropicQuadratic, Quadratic
 
 B, RHO = 0.7, 0.6
 NAMES = list(TRENDS)
@@ -26,7 +26,7 @@ def plain(name: str, x: np.ndarray, y: np.ndarray) -> float:
 def test_it_is_the_formula(name: str) -> None:
     x, y = points_of(4), points_of(5, seed=1)
     expected = [[plain(name, a, b) for b in y] for a in x]
-    np.testing.assert_allclose(TRENDS[name](B, RHO).cross(x, y), expected, rtol=1e-13)
+    np.testing.assert_allclose(TRENDS[name](B, RHO).cross(x, y).values, expected, rtol=1e-13)
 
 
 def stencils(layout: ObservationLayout, step: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
@@ -66,7 +66,7 @@ def test_gradients_and_curvatures_are_differences_of_values(name: str) -> None:
     ]
     for a, b in pairs:
         (left, sum_left), (right, sum_right) = stencils(a), stencils(b)
-        expected = sum_left @ trend.cross(left, right) @ sum_right.T
+        expected = sum_left @ trend.cross(left, right).values @ sum_right.T
         np.testing.assert_allclose(trend.between(a, b), expected, rtol=1e-10, atol=1e-12)
 
 
@@ -84,7 +84,7 @@ def test_a_curvature_is_symmetric_in_its_columns(name: str) -> None:
 def test_the_diagonal_and_its_gradient(name: str) -> None:
     trend, x = TRENDS[name](B, RHO), points_of(6).reshape(2, 3, 3)
     values, gradient = trend.diagonal(x)
-    np.testing.assert_allclose(values, np.diagonal(trend.cross(x, x), axis1=1, axis2=2), rtol=1e-13)
+    np.testing.assert_allclose(values, np.diagonal(trend.cross(x, x).values, axis1=1, axis2=2), rtol=1e-13)
     np.testing.assert_allclose(
         gradient, numeric_gradient(lambda at: float(np.sum(trend.diagonal(at)[0])), x), rtol=1e-7, atol=1e-8
     )
@@ -101,8 +101,8 @@ def test_variances_are_the_diagonal(name: str, layout_of: Callable[..., Observat
 def test_its_vjp_is_its_derivative(name: str) -> None:
     trend, x, y = TRENDS[name](B, RHO), points_of(8).reshape(2, 4, 3), points_of(10, seed=1).reshape(2, 5, 3)
     weights = np.random.default_rng(0).normal(size=(2, 4, 5))
-    expected = numeric_gradient(lambda at: float(np.sum(weights * trend.cross(at, y))), x)
-    np.testing.assert_allclose(trend.vjp(x, y, weights), expected, rtol=1e-7, atol=1e-8)
+    expected = numeric_gradient(lambda at: float(np.sum(weights * trend.cross(at, y).values)), x)
+    np.testing.assert_allclose(trend.cross(x, y).vjp(weights), expected, rtol=1e-7, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -114,7 +114,7 @@ def test_its_vjp_with_observations_is_its_derivative(name: str, curvatures: bool
     layout = layout if gradients else ObservationLayout(layout.x, curvatures=layout.curvatures)
     weights = np.random.default_rng(0).normal(size=(4, len(layout)))
     expected = numeric_gradient(lambda at: float(np.sum(weights * trend.between(ObservationLayout(at), layout))), x)
-    np.testing.assert_allclose(trend.observations_vjp(x, layout, weights), expected, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(trend.toward_vjp(x, layout, weights), expected, rtol=1e-7, atol=1e-8)
 
 
 def test_the_quadratic_has_a_coefficient_for_every_monomial_and_the_isotropic_one_p_plus_1() -> None:

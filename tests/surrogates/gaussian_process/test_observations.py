@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.space.spaces import examples
 from tests.surrogates.gradient_models import full_layout, partial_layout, points_of
 
-from sonde.surrogates.gradient.observations import ObservationLayout, one_hot
+from sonde.surrogates.gaussian_process.observations import ObservationLayout, one_hot
 
 X = points_of(3, 2)
 GRADIENTS = np.array([[0, 2, 2], [1, 0, 1]])

@@ -11,6 +11,7 @@ from tests.surrogates.gradient_models import (
     TWICE,
     full_layout,
     gradient_covariance,
+    gradients_of,
     hermite_covariance,
     kernel_entries,
     kernel_of,
@@ -19,30 +20,28 @@ from tests.surrogates.gradient_models import (
 )
 from tests.surrogates.models import numeric_gradient
 
-from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.exact.gp import ExactPosterior
-from sonde.surrogates.gradient.covariance import GradientCovariance
-from sonde.surrogates.gradient.gp import GradientPosterior
-from sonde.surrogates.gradient.observations import ObservationLayout
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.observations import ObservationLayout
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 
 Array = np.ndarray
 MODELS = [(name, trend) for name in ALL for trend in TRENDS]
 FEW = [("matern52", "quadratic"), ("matern72", "bowl"), ("rbf", None)]
 
 
-def posterior_of(profile: str, trend: str | None, *, count: int = 5, seed: int = 0) -> GradientPosterior:
+def posterior_of(profile: str, trend: str | None, *, count: int = 5, seed: int = 0) -> ExactPosterior:
     """The posterior given noisy values, some gradients and, where the profile has them, some curvatures."""
     rng, layout = (
         np.random.default_rng([seed, 7]),
         partial_layout(points_of(count), curvatures=profile in TWICE, seed=seed),
     )
-    return GradientPosterior.after(
+    return ExactPosterior.after(
         gradient_covariance(profile, trend), layout, rng.normal(size=len(layout)), rng.uniform(0.01, 0.1, len(layout))
     )
 
 
-def one_dimensional(profile: str, lengthscale: float, scale: float) -> GradientCovariance:
-    return GradientCovariance(np.array([0]), np.log([lengthscale, scale, 1e-3, 1e-3]), False, profile)
+def one_dimensional(profile: str, lengthscale: float, scale: float) -> Covariance:
+    return Covariance(np.array([0]), np.log([lengthscale, scale, 1e-3, 1e-3]), None, profile)
 
 
 # Reductions
@@ -52,8 +51,8 @@ def one_dimensional(profile: str, lengthscale: float, scale: float) -> GradientC
 def test_without_gradients_it_is_the_exact_process(trend: str | None) -> None:
     covariance, x, rng = gradient_covariance("matern52", trend), points_of(7), np.random.default_rng(0)
     y, told, new = rng.normal(size=7), 0.1 * rng.random(7), points_of(6, seed=1)
-    plain = ExactPosterior.of(Covariance(covariance.groups, covariance.theta[:-1], covariance.quadratic), x, y, told)
-    ours = GradientPosterior.after(covariance, ObservationLayout(x), y, covariance.noise + told)
+    plain = ExactPosterior.of(Covariance(covariance.groups, covariance.theta[:-1], covariance.trend), x, y, told)
+    ours = ExactPosterior.after(covariance, ObservationLayout(x), y, covariance.noise + told)
     gradients = rng.normal(size=(6, 1)), rng.normal(size=6), rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 3))
     for one, other in ((ours, plain), (ours.condition(new[:2], y[:2, None]), plain.condition(new[:2], y[:2, None]))):
         assert one.noise == other.noise
@@ -74,8 +73,8 @@ def test_gradients_that_are_all_noise_are_no_gradients(profile: str, trend: str 
     covariance, layout, rng = gradient_covariance(profile, trend), full_layout(points_of(4)), np.random.default_rng(0)
     y, new = rng.normal(size=len(layout)), points_of(5, seed=1)
     noise = np.where(np.arange(len(layout)) < 4, 0.01, 1e12)
-    ours = GradientPosterior.after(covariance, layout, y, noise).marginals(new)
-    without = GradientPosterior.after(covariance, ObservationLayout(layout.x), y[:4], noise[:4]).marginals(new)
+    ours = ExactPosterior.after(covariance, layout, y, noise).marginals(new)
+    without = ExactPosterior.after(covariance, ObservationLayout(layout.x), y[:4], noise[:4]).marginals(new)
     np.testing.assert_allclose(ours.mean, without.mean, atol=1e-9)
     np.testing.assert_allclose(ours.variance, without.variance, rtol=1e-9)
 
@@ -86,12 +85,12 @@ def test_gradients_are_differences_of_values_at_close_points(profile: str, trend
     gradients = np.array([[0, 1, 1], [1, 0, 2]])
     step, y, told = 1e-4, np.array([0.3, -0.5]), np.array([1.0, -2.0, 0.5])
     moved = x[gradients[0]] + step * np.eye(3)[gradients[1]]
-    ours = GradientPosterior.after(
+    ours = ExactPosterior.after(
         covariance, ObservationLayout(x, gradients), np.concatenate([y, told]), np.full(5, 1e-12)
     )
     pairs = ObservationLayout(np.concatenate([x, moved]))
     values = np.concatenate([y, y[gradients[0]] + step * told])
-    other = GradientPosterior.after(covariance, pairs, values, np.full(5, 1e-14))
+    other = ExactPosterior.after(covariance, pairs, values, np.full(5, 1e-14))
     np.testing.assert_allclose(ours.marginals(new).mean, other.marginals(new).mean, atol=2e-3)
     np.testing.assert_allclose(ours.marginals(new).variance, other.marginals(new).variance, atol=2e-3)
 
@@ -104,7 +103,7 @@ def test_one_value_and_one_derivative_of_an_rbf() -> None:
     length, scale, y, slope = 0.7, 1.3, 0.4, -1.1
     noise = np.array([0.01, 0.2])
     layout = ObservationLayout(np.array([[0.25]]), np.array([[0], [0]]))
-    posterior = GradientPosterior.after(one_dimensional("rbf", length, scale), layout, np.array([y, slope]), noise)
+    posterior = ExactPosterior.after(one_dimensional("rbf", length, scale), layout, np.array([y, slope]), noise)
     x = np.linspace(-1.0, 1.5, 6)
     r = x - 0.25
     decay = scale * np.exp(-0.5 * r**2 / length**2)
@@ -145,7 +144,7 @@ def test_two_values_and_one_derivative_of_a_matern() -> None:
     toward = np.stack([value(x, a), value(x, b), slope(x, a)], axis=1)
     solved = np.linalg.inv(matrix + np.diag(noise))
     layout = ObservationLayout(np.array([[a], [b]]), np.array([[0], [0]]))
-    prediction = GradientPosterior.after(one_dimensional("matern52", length, scale), layout, y, noise).marginals(
+    prediction = ExactPosterior.after(one_dimensional("matern52", length, scale), layout, y, noise).marginals(
         x[:, None]
     )
     np.testing.assert_allclose(prediction.mean[:, 0], toward @ solved @ y, rtol=1e-11)
@@ -166,7 +165,7 @@ def test_value_derivative_and_curvature_of_an_rbf() -> None:
     toward = np.stack([decay + 1.0, decay * u / length, decay * (u**2 - 1) / length**2], axis=1)
     solved = np.linalg.inv(matrix + np.diag(noise))
     layout = ObservationLayout(np.zeros((1, 1)), np.array([[0], [0]]), np.array([[0], [0], [0]]))
-    prediction = GradientPosterior.after(one_dimensional("rbf", length, scale), layout, y, noise).marginals(x[:, None])
+    prediction = ExactPosterior.after(one_dimensional("rbf", length, scale), layout, y, noise).marginals(x[:, None])
     np.testing.assert_allclose(prediction.mean[:, 0], toward @ solved @ y, rtol=1e-11)
     np.testing.assert_allclose(prediction.variance, scale + 1.0 - np.sum(toward @ solved * toward, axis=1), rtol=1e-9)
 
@@ -182,8 +181,8 @@ def test_conditioning_on_a_matrix_of_blocks(curvatures: bool) -> None:
     toward = hermite_covariance(covariance, gradients, layout)
     mean = toward @ np.linalg.solve(matrix, y)
     spread = hermite_covariance(covariance, gradients, gradients) - toward @ np.linalg.solve(matrix, toward.T)
-    posterior = GradientPosterior.after(covariance, layout, y, noise)
-    joint, (gradients, covariances) = posterior.joint(new[None]), posterior.gradients(new)
+    posterior = ExactPosterior.after(covariance, layout, y, noise)
+    joint, (gradients, covariances) = posterior.joint(new[None]), gradients_of(posterior, new)
     np.testing.assert_allclose(joint.mean[0], mean[:5], rtol=1e-9)
     np.testing.assert_allclose(joint.covariance[0], spread[:5, :5], rtol=1e-8, atol=1e-11)
     np.testing.assert_allclose(gradients, mean[5:].reshape(5, 3), rtol=1e-9)
@@ -195,7 +194,7 @@ def test_leaving_out_one_observation_is_leaving_it_out_of_the_matrix() -> None:
     covariance, layout, rng = gradient_covariance("rbf"), partial_layout(points_of(4)), np.random.default_rng(0)
     y, noise = rng.normal(size=len(layout)), rng.uniform(0.01, 0.1, len(layout))
     matrix = hermite_covariance(covariance, layout, layout) + np.diag(noise)
-    means, variances = GradientPosterior.after(covariance, layout, y, noise).leave_one_out(y)
+    means, variances = ExactPosterior.after(covariance, layout, y, noise).leave_one_out(y)
     for i in range(len(layout)):
         rest = np.arange(len(layout)) != i
         gain = np.linalg.solve(matrix[np.ix_(rest, rest)], matrix[rest, i])
@@ -214,8 +213,8 @@ def test_without_noise_it_interpolates_values_and_gradients(profile: str, trend:
         np.random.default_rng(0),
     )
     y = rng.normal(size=len(layout))
-    posterior = GradientPosterior.after(covariance, layout, y, np.full(len(layout), 1e-10))
-    prediction, (gradients, covariances) = posterior.marginals(layout.x), posterior.gradients(layout.x)
+    posterior = ExactPosterior.after(covariance, layout, y, np.full(len(layout), 1e-10))
+    prediction, (gradients, covariances) = posterior.marginals(layout.x), gradients_of(posterior, layout.x)
     np.testing.assert_allclose(prediction.mean[:, 0], y[layout.values], atol=1e-6)
     assert np.all(prediction.variance < 1e-8)
     told = tuple(layout.gradients)
@@ -231,11 +230,11 @@ def test_without_noise_it_interpolates_values_and_gradients(profile: str, trend:
 def test_without_noise_it_interpolates_curvatures(profile: str) -> None:
     covariance, layout = gradient_covariance(profile, "bowl"), full_layout(points_of(2), curvatures=True)
     y = np.random.default_rng(0).normal(size=len(layout))
-    posterior = GradientPosterior.after(covariance, layout, y, np.full(len(layout), 1e-10))
+    posterior = ExactPosterior.after(covariance, layout, y, np.full(len(layout), 1e-10))
     step = 1e-5
     for k, (point, c, e) in enumerate(layout.curvatures.T):
         ends = layout.x[point] + step * np.array([-1, 1])[:, None] * np.eye(3)[c]
-        low, high = posterior.gradients(ends)[0][:, e]
+        low, high = gradients_of(posterior, ends)[0][:, e]
         assert (high - low) / (2 * step) == pytest.approx(y[layout.curvature_entries][k], abs=1e-4)
 
 
@@ -245,7 +244,7 @@ def test_gradients_are_derivatives_of_the_mean_and_their_covariances_those_of_di
 ) -> None:
     posterior = posterior_of(profile, trend).condition(points_of(1, seed=5), np.array([[0.7]]))
     x, step = points_of(3, seed=1), 1e-3
-    means, covariances = posterior.gradients(x)
+    means, covariances = gradients_of(posterior, x)
     expected = numeric_gradient(lambda at: float(posterior.marginals(at).mean.sum()), x)
     np.testing.assert_allclose(means, expected, rtol=1e-6, atol=1e-7)
     ends = x[:, None] + step * np.concatenate([np.eye(3), -np.eye(3)])
@@ -328,20 +327,20 @@ def test_conditioning_is_starting_anew(model: tuple[str, str | None], count: int
     )
     y, noise = rng.normal(size=len(layout)), rng.uniform(0.01, 0.1, len(layout))
     further, told = rng.normal(size=more), rng.uniform(0.0, 0.1, more)
-    posterior = GradientPosterior.after(covariance, layout, y, noise)
+    posterior = ExactPosterior.after(covariance, layout, y, noise)
     together = posterior.condition(x, further[:, None], told)
     grown = posterior
     for i in range(more):
         grown = grown.condition(x[[i]], further[[i], None], told[[i]])
     grown_layout = ObservationLayout(np.concatenate([layout.x, x]), layout.gradients, layout.curvatures)
-    whole = GradientPosterior.after(
+    whole = ExactPosterior.after(
         covariance, grown_layout, np.insert(y, count, further), np.insert(noise, count, covariance.noise + told)
     )
     new = points_of(4, seed=300)
     for one in (together, grown):
         np.testing.assert_allclose(one.marginals(new).mean, whole.marginals(new).mean, rtol=1e-7, atol=1e-8)
         np.testing.assert_allclose(one.marginals(new).variance, whole.marginals(new).variance, rtol=1e-7, atol=1e-8)
-        for got, expected in zip(one.gradients(new), whole.gradients(new), strict=True):
+        for got, expected in zip(gradients_of(one, new), gradients_of(whole, new), strict=True):
             np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-7)
 
 
@@ -360,7 +359,7 @@ def test_fantasies_are_posteriors_of_their_own() -> None:
 def test_repeated_points_without_noise_have_a_finite_posterior(profile: str, trend: str | None) -> None:
     covariance, x = gradient_covariance(profile, trend), np.repeat(points_of(3), 3, axis=0)
     layout = full_layout(x)
-    posterior = GradientPosterior.after(covariance, layout, np.ones(len(layout)), np.full(len(layout), 1e-14))
+    posterior = ExactPosterior.after(covariance, layout, np.ones(len(layout)), np.full(len(layout), 1e-14))
     prediction = posterior.marginals(np.concatenate([x, points_of(3, seed=1)]))
     assert np.all(np.isfinite(prediction.mean))
     assert np.all(prediction.variance > 0)
@@ -376,9 +375,7 @@ def test_more_gradients_reduce_the_variance(model: tuple[str, str | None], seed:
     for shown in (0, 5, 12):
         layout = ObservationLayout(whole.x, whole.gradients[:, :shown])
         noise = np.full(len(layout), 0.01)
-        variances.append(
-            GradientPosterior.after(covariance, layout, np.zeros(len(layout)), noise).marginals(new).variance
-        )
+        variances.append(ExactPosterior.after(covariance, layout, np.zeros(len(layout)), noise).marginals(new).variance)
     assert np.all(np.diff(variances, axis=0) <= 1e-10)
     assert np.all(variances[-1] < variances[0])
 
@@ -403,7 +400,7 @@ def test_it_is_the_structured_solve(count: int, width: int, method: str) -> None
     assert solution.method == method
     assert solution.converged
     weights = np.asarray(solution.value)[entries]
-    posterior = GradientPosterior.after(covariance, layout, y, np.ones(len(layout)))
+    posterior = ExactPosterior.after(covariance, layout, y, np.ones(len(layout)))
     np.testing.assert_allclose(posterior.weights[:, 0], weights, rtol=0, atol=1e-7 * np.abs(weights).max())
     mean = covariance.toward(new, layout).values @ weights
     np.testing.assert_allclose(posterior.marginals(new).mean[:, 0], mean, rtol=1e-6, atol=1e-7)

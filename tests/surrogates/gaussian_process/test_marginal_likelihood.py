@@ -26,11 +26,11 @@ from tests.surrogates.gradient_models import (
 )
 from tests.surrogates.models import numeric_gradient
 
-from sonde.surrogates.exact import marginal_likelihood as exact
-from sonde.surrogates.exact.covariance import Covariance
-from sonde.surrogates.gradient.covariance import GradientCovariance
-from sonde.surrogates.gradient.marginal_likelihood import ROUNDING, Evidence, log_evidence, noise_of
-from sonde.surrogates.gradient.observations import ObservationLayout
+from sonde.surrogates.gaussian_process import covariance as module
+from sonde.surrogates.gaussian_process.covariance import Covariance
+from sonde.surrogates.gaussian_process.derivatives import GradientMatrix
+from sonde.surrogates.gaussian_process.marginal_likelihood import ROUNDING, Evidence
+from sonde.surrogates.gaussian_process.observations import ObservationLayout
 
 Array = NDArray[np.float64]
 MODELS = [(name, trend) for name in ALL for trend in TRENDS]
@@ -48,10 +48,9 @@ def data_of(layout: ObservationLayout, seed: int = 0) -> tuple[Array, Array, Arr
     return rng.normal(size=len(layout)), rng.uniform(0.0, 0.1, n), rng.uniform(0.5, 4.0, p)
 
 
-def density(
-    covariance: GradientCovariance, layout: ObservationLayout, y: Array, told: Array, mean_squares: Array
-) -> float:
-    matrix = covariance.between(layout, layout) + np.diag(noise_of(covariance, layout, told, mean_squares))
+def density(covariance: Covariance, layout: ObservationLayout, y: Array, told: Array, mean_squares: Array) -> float:
+    noise = Evidence(layout, y, told, mean_squares).noise(covariance)
+    matrix = covariance.between(layout, layout) + np.diag(noise)
     return float(multivariate_normal(np.zeros(len(y)), 0.5 * (matrix + matrix.T)).logpdf(y))
 
 
@@ -60,7 +59,7 @@ def density(
 def test_it_is_the_density_of_a_normal(profile: str, trend: str | None, shown: str) -> None:
     covariance, layout = gradient_covariance(profile, trend), LAYOUTS[shown](points_of(6))
     data = data_of(layout)
-    assert log_evidence(covariance, layout, *data)[0] == pytest.approx(density(covariance, layout, *data), rel=1e-10)
+    assert Evidence(layout, *data)(covariance)[0] == pytest.approx(density(covariance, layout, *data), rel=1e-10)
 
 
 @pytest.mark.jax
@@ -73,7 +72,7 @@ def test_it_is_the_density_with_the_matrix_of_the_kernels(trend: str | None) -> 
     noise = np.diag(np.concatenate([covariance.noise + told, gradient_noise]))
     matrix = kernel_matrix("matern52", trend, False)[np.ix_(entries, entries)] + noise
     expected = multivariate_normal(np.zeros(len(y)), matrix).logpdf(y)
-    assert log_evidence(covariance, layout, y, told, mean_squares)[0] == pytest.approx(expected, rel=1e-9)
+    assert Evidence(layout, y, told, mean_squares)(covariance)[0] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(("profile", "trend"), MODELS)
@@ -82,7 +81,7 @@ def test_it_is_the_density_with_the_matrix_of_the_kernels(trend: str | None) -> 
 def test_its_gradient(profile: str, trend: str | None, shown: str, groups: NDArray[np.intp]) -> None:
     covariance, layout = gradient_covariance(profile, trend, groups), LAYOUTS[shown](points_of(5, len(groups)))
     data = data_of(layout)
-    _, gradient = log_evidence(covariance, layout, *data)
+    _, gradient = Evidence(layout, *data)(covariance)
     expected = numeric_gradient(
         lambda theta: density(replace(covariance, theta=theta), layout, *data), covariance.theta, step=1e-5
     )
@@ -96,20 +95,25 @@ def test_its_gradient_where_points_are_close(profile: str, trend: str | None, to
     covariance, layout = gradient_covariance(profile, trend, gradient_noise=0.3), partial_layout(close_points())
     y, _, mean_squares = data_of(layout)
     data = y, told * np.arange(len(layout.x)), mean_squares
-    _, gradient = log_evidence(covariance, layout, *data)
+    _, gradient = Evidence(layout, *data)(covariance)
     expected = numeric_gradient(
         lambda theta: density(replace(covariance, theta=theta), layout, *data), covariance.theta, step=1e-4
     )
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("trend", [None, "quadratic"])
-def test_without_gradients_it_is_that_of_the_exact_process(trend: str | None) -> None:
-    covariance, layout = gradient_covariance("matern52", trend, SHARED), ObservationLayout(points_of(7, 4))
+@pytest.mark.parametrize(("profile", "trend"), MODELS)
+def test_without_gradients_it_is_that_of_values(
+    profile: str, trend: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The matrix of values has a shorter way to its gradient than that of values and gradients."""
+    covariance, layout = gradient_covariance(profile, trend, SHARED), ObservationLayout(points_of(7, 4))
     y, told, mean_squares = data_of(layout)
-    plain = Covariance(covariance.groups, covariance.theta[:-1], covariance.quadratic)
-    value, gradient = log_evidence(covariance, layout, y, told, mean_squares)
-    expected, gradients = exact.log_evidence(plain, layout.x, y, told)
+    plain = replace(covariance, theta=covariance.theta[:-1])
+    expected, gradients = Evidence.of_values(layout.x, y, told)(plain)
+    longer = GradientMatrix(layout, covariance.roots, covariance.isotropic(layout.x, layout.x, 3))
+    monkeypatch.setattr(module, "stationary_matrix", lambda covariance, layout: longer)
+    value, gradient = Evidence(layout, y, told, mean_squares)(covariance)
     assert value == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(gradient[:-1], gradients, rtol=1e-9, atol=1e-11)
     assert gradient[-1] == 0.0
@@ -118,10 +122,10 @@ def test_without_gradients_it_is_that_of_the_exact_process(trend: str | None) ->
 def test_one_value_and_one_derivative_by_hand() -> None:
     """One value and one derivative of an RBF are independent normals."""
     length, scale, noise, share, mean_squares = 0.6, 1.4, 0.02, 0.1, 3.0
-    covariance = GradientCovariance(np.array([0]), np.log([length, scale, noise, share]), False, "rbf")
+    covariance = Covariance(np.array([0]), np.log([length, scale, noise, share]), None, "rbf")
     layout, y = ObservationLayout(np.array([[0.3]]), np.array([[0], [0]])), np.array([0.7, -1.9])
     variances = np.array([scale + 1.0 + noise + 0.05, scale / length**2 + share * mean_squares])
-    value, gradient = log_evidence(covariance, layout, y, np.array([0.05]), np.array([mean_squares]))
+    value, gradient = Evidence(layout, y, np.array([0.05]), np.array([mean_squares]))(covariance)
     assert value == pytest.approx(-0.5 * np.sum(y**2 / variances + np.log(2 * np.pi * variances)), rel=1e-12)
     gradients = 0.5 * (y**2 / variances**2 - 1 / variances)  # in the variances
     steep = scale / length**2
@@ -132,7 +136,7 @@ def test_one_value_and_one_derivative_by_hand() -> None:
 def test_noise_is_that_of_values_gradients_and_curvatures() -> None:
     covariance = gradient_covariance("rbf", "bowl", noise=0.02, gradient_noise=0.1)
     layout = ObservationLayout(points_of(2), np.array([[0, 1, 1], [2, 0, 2]]), np.array([[0, 0], [1, 0], [1, 2]]))
-    found = noise_of(covariance, layout, np.array([0.0, 0.5]), np.array([1.0, 2.0, 4.0]))
+    found = Evidence(layout, np.zeros(7), np.array([0.0, 0.5]), np.array([1.0, 2.0, 4.0])).noise(covariance)
     weights = covariance.scale * covariance.roots**2
     bent = [3 * weights[1] * covariance.roots[1] ** 2, weights[0] * covariance.roots[2] ** 2]
     expected = [0.02, 0.52, 0.4, 0.1, 0.4, 0.1 * bent[0], 0.1 * bent[1]]
@@ -142,7 +146,7 @@ def test_noise_is_that_of_values_gradients_and_curvatures() -> None:
 @pytest.mark.parametrize("profile", TWICE)
 def test_noise_of_curvatures_is_a_share_of_their_prior_variance(profile: str) -> None:
     covariance, layout = gradient_covariance(profile, gradient_noise=0.1), full_layout(points_of(2), curvatures=True)
-    found = noise_of(covariance, layout, np.zeros(2), np.ones(3))[layout.curvature_entries]
+    found = Evidence(layout, np.zeros(len(layout)), np.zeros(2), np.ones(3)).noise(covariance)[layout.curvature_entries]
     variances = np.diagonal(covariance.between(layout, layout))[layout.curvature_entries]
     np.testing.assert_allclose(found, 0.1 * variances, rtol=1e-12)
 
@@ -169,7 +173,7 @@ def test_noise_of_a_local_model_is_a_share_of_misfits() -> None:
     covariance = gradient_covariance("matern72", "quadratic", noise=0.3, gradient_noise=0.1)
     layout = full_layout(points_of(2), curvatures=True)
     misfits, told = np.arange(float(len(layout))), np.array([0.0, 0.5])
-    found = noise_of(covariance, layout, told, np.ones(3), misfits)
+    found = Evidence(layout, misfits, told, misfits=misfits).noise(covariance)
     rounding = ROUNDING * np.diagonal(covariance.between(layout, layout))
     expected = 0.1 * misfits + rounding + np.append(told, np.zeros(len(layout) - 2))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -182,39 +186,19 @@ def test_its_gradient_with_misfits(profile: str, trend: str | None, shown: str) 
         gradient_covariance(profile, trend, noise=1e-26, gradient_noise=0.1),
         LAYOUTS[shown](points_of(5)),
     )
-    (y, told, mean_squares), misfits = data_of(layout), misfits_of(layout)
+    y, told, _ = data_of(layout)
+    evidence = Evidence(layout, y, told, misfits=misfits_of(layout))
 
     def density_at(theta: Array) -> float:
         there = replace(covariance, theta=theta)
-        noise = noise_of(there, layout, told, mean_squares, misfits)
-        matrix = there.between(layout, layout) + np.diag(noise)
+        matrix = there.between(layout, layout) + np.diag(evidence.noise(there))
         return float(multivariate_normal(np.zeros(len(y)), 0.5 * (matrix + matrix.T)).logpdf(y))
 
-    value, gradient = Evidence(layout, y, told, mean_squares, misfits)(covariance)
+    value, gradient = evidence(covariance)
     assert value == pytest.approx(density_at(covariance.theta), rel=1e-10)
     expected = numeric_gradient(density_at, covariance.theta, step=1e-5)
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6)
     assert abs(gradient[-1]) > 0.01
-
-
-@pytest.mark.parametrize(("profile", "trend"), MODELS)
-@pytest.mark.parametrize("misfitting", [False, True])
-def test_its_gradient_with_an_orthogonal_complement(profile: str, trend: str | None, misfitting: bool) -> None:
-    """The last column is the distance from the subspace: no observation has one."""
-    x = points_of(5, 4)
-    x[:, -1] = 0.0
-    known = np.arange(5)[:, None].repeat(3, axis=1)[:4]  # the last point has no gradient
-    layout = ObservationLayout(x, np.stack([known.ravel(), np.tile(np.arange(3), 4)]))
-    plain = gradient_covariance(profile, trend, np.zeros(4, dtype=np.intp), noise=1e-26, gradient_noise=0.1)
-    covariance = replace(plain, complement_dim=6)
-    y, told, _ = data_of(layout)
-    evidence = Evidence(layout, y, told, np.full(4, 1.3), misfits_of(layout) if misfitting else None)
-    _, gradient = evidence(covariance)
-    expected = numeric_gradient(
-        lambda theta: evidence(replace(covariance, theta=theta))[0], covariance.theta, step=1e-5
-    )
-    np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6)
-    assert evidence(covariance)[0] != pytest.approx(evidence(plain)[0], rel=1e-3)  # the complement counts
 
 
 @examples(40)
@@ -230,7 +214,7 @@ def test_any_missing_gradients(model: tuple[str, str | None], n: int, p: int, sp
         partial_layout(points_of(n, p, seed), seed=seed),
     )
     data = data_of(layout, seed)
-    value, gradient = log_evidence(covariance, layout, *data)
+    value, gradient = Evidence(layout, *data)(covariance)
     assert value == pytest.approx(density(covariance, layout, *data), rel=1e-9, abs=1e-9)
     direction = np.random.default_rng(seed).normal(size=len(covariance.theta))
     low, high = (
@@ -244,7 +228,7 @@ def test_repeated_points_without_noise_have_finite_marginal_likelihood(profile: 
     covariance = gradient_covariance(profile, trend, noise=1e-8, gradient_noise=1e-8)
     layout = full_layout(np.repeat(points_of(3), 3, axis=0))
     y, _, mean_squares = data_of(layout)
-    value, gradient = log_evidence(covariance, layout, y, np.zeros(9), mean_squares)
+    value, gradient = Evidence(layout, y, np.zeros(9), mean_squares)(covariance)
     assert np.isfinite(value)
     assert np.all(np.isfinite(gradient))
 
@@ -258,7 +242,7 @@ def test_extreme_length_scales_have_finite_marginal_likelihood(profile: str, len
     )
     covariance.theta[:3] = np.log(lengthscale)
     y, _, mean_squares = data_of(layout)
-    value, gradient = log_evidence(covariance, layout, y, np.zeros(8), mean_squares)
+    value, gradient = Evidence(layout, y, np.zeros(8), mean_squares)(covariance)
     assert np.isfinite(value)
     assert np.all(np.isfinite(gradient))
 
@@ -268,6 +252,6 @@ def test_inputs_are_not_changed() -> None:
     data = data_of(layout)
     arrays = [*data, layout.x, layout.gradients, covariance.theta]
     before = [each.copy() for each in arrays]
-    log_evidence(covariance, layout, *data)
+    Evidence(layout, *data)(covariance)
     for one, other in zip(before, arrays, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -1,22 +1,25 @@
-"""The exact Gaussian process: the posterior over function values, given some observations.
+"""The exact posterior of a Gaussian process given values, gradients and curvatures (Ament & Gomes 2022, appendix D).
 
-``ExactPosterior`` holds the inverse Cholesky factor of the kernel matrix for one theta; ``condition`` adds observations
+``ExactPosterior`` holds the inverse Cholesky factor of the kernel matrix for one theta; ``condition`` adds values
 without a new factorisation.
 
-Symbols: those of ``port``; n observations, K = L L^T their kernel matrix with noise.
+Symbols: those of ``surrogates.port`` and ``observations``; K = L L^T is the kernel matrix of the observations with
+noise.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from sonde.surrogates.linear_algebra import factorise
+from sonde.surrogates.gaussian_process.observations import ObservationLayout
+from sonde.surrogates.gaussian_process.port import CovarianceFunction, Cross
+from sonde.surrogates.linear_algebra import factorise, with_diagonal
 from sonde.surrogates.port import Joint, Marginals, Pool
 
 Array = NDArray[np.float64]
@@ -24,57 +27,27 @@ Array = NDArray[np.float64]
 TINY = 1e-12  # a posterior variance is at least this share of the prior variance: rounding can make it negative
 
 
-class CrossCovariance(Protocol):
-    """Covariances of values at some points x with observations, (..., m, n)."""
-
-    @property
-    def values(self) -> Array:
-        """The covariances."""
-        ...
-
-    def vjp(self, weights: Array) -> Array:
-        """Return sum_j weights_ij d values_ij / dx_i, (..., m, p)."""
-        ...
-
-
-class CovarianceFunction(Protocol):
-    """A covariance function with fixed hyperparameters: the closed form, or any kernel of ``sonde.kernels``."""
-
-    @property
-    def theta(self) -> Array:
-        """The hyperparameters."""
-        ...
-
-    @property
-    def noise(self) -> float:
-        """The noise variance."""
-        ...
-
-    def diagonal(self, x: Array) -> tuple[Array, Array | None]:
-        """Return k(x, x), (...), and its gradient in x, (..., p), None where it is constant."""
-        ...
-
-    def cross(self, x: Array, y: Array) -> CrossCovariance:
-        """Return k(x_i, y_j) of all pairs of x (..., m, p) and y (..., n, p)."""
-        ...
-
-
 @dataclass(frozen=True)
 class ExactPosterior:
-    """The posterior after n observations, for fixed hyperparameters."""
+    """The posterior given values at x, after the observations of ``layout`` where there are derivatives."""
 
     covariance: CovarianceFunction
     x: Array  # (n, p)
-    inverse: Array  # L^-1, (n, n)
-    white: Array  # L^-1 y, (n, s)
+    inverse: Array  # L^-1, (N, N)
+    white: Array  # L^-1 y, (N, s)
+    layout: ObservationLayout | None = None
 
     @classmethod
     def of(cls, covariance: CovarianceFunction, x: Array, y: Array, noise: Array | float = 0.0) -> ExactPosterior:
         """Return the posterior after values y (n,) or (n, s) at x; ``noise`` adds to the inferred noise variance."""
-        matrix = covariance.cross(x, x).values
-        matrix[np.diag_indices(len(x))] += covariance.noise + noise
-        inverse, _ = lapack.dtrtri(factorise(matrix), lower=1)
+        inverse = _inverse_factor(covariance.cross(x, x).values, covariance.noise + noise)
         return cls(covariance, x, inverse, inverse @ y.reshape(len(x), -1))
+
+    @classmethod
+    def after(cls, covariance: CovarianceFunction, layout: ObservationLayout, y: Array, noise: Array) -> ExactPosterior:
+        """Return the posterior given observations y (N,) with noise variances (N,), the inferred ones included."""
+        inverse = _inverse_factor(covariance.between(layout, layout), noise)
+        return cls(covariance, np.empty((0, layout.x.shape[1])), inverse, inverse @ y[:, None], layout)
 
     @property
     def noise(self) -> float:
@@ -86,9 +59,16 @@ class ExactPosterior:
         """K^-1 y, (n, s)."""
         return self.inverse.T @ self.white
 
-    def cross_covariances(self, x: Array) -> CrossCovariance:
-        """Return the prior covariances of the function at x (m, p) with the observations, (m, n)."""
-        return self.covariance.cross(x, self.x)
+    def cross_covariances(self, x: Array) -> Cross:
+        """Return the prior covariances of the function at x (m, p) with the observations, (m, N)."""
+        values = self.covariance.cross(x, self.x)
+        if self.layout is None:
+            return values
+        first, count = self.covariance.toward(x, self.layout), len(self.layout)
+        return Cross(
+            np.concatenate([first.values, values.values], axis=1),
+            lambda weights: first.vjp(weights[:, :count]) + values.vjp(weights[:, count:]),
+        )
 
     def marginals(self, x: Array) -> Marginals:
         """Return the posterior at each of x (m, p) by itself."""
@@ -145,9 +125,7 @@ class ExactPosterior:
     def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> Self:
         """Return the posterior after further values y (m, s) at x (m, p): rows are added to L, O(n^2 m)."""
         cross = self.cross_covariances(x).values @ self.inverse.T  # (m, n)
-        matrix = self.covariance.cross(x, x).values - cross @ cross.T
-        matrix[np.diag_indices(len(x))] += self.covariance.noise + noise
-        corner, _ = lapack.dtrtri(factorise(matrix), lower=1)
+        corner = _inverse_factor(self.covariance.cross(x, x).values - cross @ cross.T, self.covariance.noise + noise)
         n, m = len(self.inverse), len(x)
         inverse = np.zeros((n + m, n + m))
         inverse[:n, :n] = self.inverse
@@ -157,6 +135,11 @@ class ExactPosterior:
         grown = np.concatenate([white, corner @ (y - cross @ white)])
         return replace(self, x=np.concatenate([self.x, x]), inverse=inverse, white=grown)
 
+    @property
+    def observations(self) -> Array:
+        """The vector of observations, (N,): L L^-1 y."""
+        return np.asarray(np.linalg.solve(self.inverse, self.white[:, 0]))
+
     def leave_one_out(self, y: Array) -> tuple[Array, Array]:
         """Return predicted means and variances (n,) of each observation y_i, noise included, given all others.
 
@@ -164,3 +147,9 @@ class ExactPosterior:
         """
         precision = np.sum(self.inverse * self.inverse, axis=0)
         return y - self.weights[:, 0] / precision, 1 / precision
+
+
+def _inverse_factor(matrix: Array, noise: Array | float) -> Array:
+    """Return L^-1 of a kernel matrix, to which noise variances are added."""
+    inverse, _ = lapack.dtrtri(factorise(with_diagonal(matrix, noise)), lower=1)
+    return np.asarray(inverse)
