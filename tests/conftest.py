@@ -19,6 +19,7 @@ WITHOUT_JAX = Path(__file__).with_name("without_jax")
 OF_THE_EXTRA = re.compile(
     r"^(?:import|from) (?:jax|equinox|lineax|optax|sonde\.kernels|tests\.kernels)\b", re.MULTILINE
 )
+MARKED = "pytest.mark.jax"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,8 +37,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    without = config.getoption("--jax") == "without" and collection_path.suffix == ".py"
-    return True if without and OF_THE_EXTRA.search(collection_path.read_text(encoding="utf-8")) else None
+    wanted = config.getoption("--jax")
+    if wanted is None or collection_path.suffix != ".py":
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    unwanted = OF_THE_EXTRA.search(text) if wanted == "without" else not (OF_THE_EXTRA.search(text) or MARKED in text)
+    return True if unwanted else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -47,12 +52,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     of_extra = {
         path: bool(OF_THE_EXTRA.search(path.read_text(encoding="utf-8"))) for path in {item.path for item in items}
     }
-    chosen = [
-        item
-        for item in items
-        if (of_extra[item.path] or item.get_closest_marker("jax") is not None) == (wanted == "only")
-    ]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    chosen, others = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        extra = of_extra[item.path] or item.get_closest_marker("jax") is not None
+        (chosen if extra == (wanted == "only") else others).append(item)
+    config.hook.pytest_deselected(items=others)
     items[:] = chosen
 
 
