@@ -19,7 +19,6 @@ WITHOUT_JAX = Path(__file__).with_name("without_jax")
 OF_THE_EXTRA = re.compile(
     r"^(?:import|from) (?:jax|equinox|lineax|optax|sonde\.kernels|tests\.kernels)\b", re.MULTILINE
 )
-MARKED = "pytest.mark.jax"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,6 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     threadpool_limits(1)  # processes of the run are enough for the cores; so it is in those that tests start
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # most programs run once; see compiled_as_for_users
     config.addinivalue_line("markers", "jax: needs the extra of that name")
     if config.getoption("--jax") == "without":  # here, and in the processes that tests start
         runpy.run_path(str(WITHOUT_JAX / "sitecustomize.py"))
@@ -41,8 +41,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if wanted is None or collection_path.suffix != ".py":
         return None
     text = collection_path.read_text(encoding="utf-8")
-    unwanted = OF_THE_EXTRA.search(text) if wanted == "without" else not (OF_THE_EXTRA.search(text) or MARKED in text)
-    return True if unwanted else None
+    extra = bool(OF_THE_EXTRA.search(text))
+    return True if (extra if wanted == "without" else not extra and "pytest.mark.jax" not in text) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -58,6 +58,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (chosen if extra == (wanted == "only") else others).append(item)
     config.hook.pytest_deselected(items=others)
     items[:] = chosen
+
+
+@pytest.fixture
+def compiled_as_for_users(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let JAX optimize what it compiles, here and in processes that the test starts: errors may come of that too."""
+    import jax
+
+    monkeypatch.delenv("JAX_DISABLE_MOST_OPTIMIZATIONS")
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"^```(\S*)\n(?:# (\S+\.\w+)\n)?(.*?)^```$", re.DOTALL | re.MULTILINE)
 NEEDS_JAX = re.compile(r"\bjnp?\.|import jax|sonde\.kernels|sonde import kernels")
+WITH_JAX = [pytest.mark.jax, pytest.mark.usefixtures("compiled_as_for_users")]
 QUOTED = re.compile(r"python -m benchmarks\.[^`\x22\n#]+|(?<=`)(?:make|pip install|sonde) [^`\n]+(?=`)")
 
 
@@ -44,7 +45,7 @@ def program(page: Path) -> str:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=page.stem, marks=[pytest.mark.jax] * bool(NEEDS_JAX.search(text)))
+        pytest.param(page, id=page.stem, marks=WITH_JAX * bool(NEEDS_JAX.search(text)))
         for page, text in ((page, program(page)) for page in PAGES)
         if text
     ],
