@@ -20,7 +20,6 @@ HERE = Path(__file__).parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"^```(\S*)\n(?:# (\S+\.\w+)\n)?(.*?)^```$", re.DOTALL | re.MULTILINE)
 NEEDS_JAX = re.compile(r"\bjnp?\.|import jax|sonde\.kernels|sonde import kernels")
-WITH_JAX = [pytest.mark.jax, pytest.mark.usefixtures("compiled_as_for_users")]
 QUOTED = re.compile(r"python -m benchmarks\.[^`\x22\n#]+|(?<=`)(?:make|pip install|sonde) [^`\n]+(?=`)")
 
 
@@ -45,13 +44,14 @@ def program(page: Path) -> str:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=page.stem, marks=WITH_JAX * bool(NEEDS_JAX.search(text)))
+        pytest.param(page, id=page.stem, marks=[pytest.mark.jax] * bool(NEEDS_JAX.search(text)))
         for page, text in ((page, program(page)) for page in PAGES)
         if text
     ],
 )
 def test_every_block_runs_as_printed(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=os.pathsep)  # for shell.py
+    monkeypatch.delenv("JAX_DISABLE_MOST_OPTIMIZATIONS")  # compiled as for users
     script = tmp_path / "page.py"
     script.write_text(program(page), encoding="utf-8")
     done = subprocess.run([sys.executable, script.name], cwd=tmp_path, capture_output=True, text=True, timeout=250)
