@@ -29,6 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     threadpool_limits(1)  # processes of the run are enough for the cores; so it is in those that tests start
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # most programs run once; see compiled_as_for_users
     config.addinivalue_line("markers", "jax: needs the extra of that name")
     if config.getoption("--jax") == "without":  # here, and in the processes that tests start
         runpy.run_path(str(WITHOUT_JAX / "sitecustomize.py"))
@@ -36,8 +37,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    without = config.getoption("--jax") == "without" and collection_path.suffix == ".py"
-    return True if without and OF_THE_EXTRA.search(collection_path.read_text(encoding="utf-8")) else None
+    wanted = config.getoption("--jax")
+    if wanted is None or collection_path.suffix != ".py":
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    extra = bool(OF_THE_EXTRA.search(text))
+    return True if (extra if wanted == "without" else not extra and "pytest.mark.jax" not in text) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -47,13 +52,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     of_extra = {
         path: bool(OF_THE_EXTRA.search(path.read_text(encoding="utf-8"))) for path in {item.path for item in items}
     }
-    chosen = [
-        item
-        for item in items
-        if (of_extra[item.path] or item.get_closest_marker("jax") is not None) == (wanted == "only")
-    ]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    chosen, others = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        extra = of_extra[item.path] or item.get_closest_marker("jax") is not None
+        (chosen if extra == (wanted == "only") else others).append(item)
+    config.hook.pytest_deselected(items=others)
     items[:] = chosen
+
+
+@pytest.fixture
+def compiled_as_for_users(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let JAX optimize what it compiles, here and in processes that the test starts: errors may come of that too."""
+    import jax
+
+    monkeypatch.delenv("JAX_DISABLE_MOST_OPTIMIZATIONS")
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
 
 
 @pytest.fixture(scope="session")

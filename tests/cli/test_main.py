@@ -28,6 +28,7 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     assert not loaded & set(HEAVY)
 
 
+@pytest.mark.jax  # where it is hidden, nothing can load it
 def test_no_command_loads_jax() -> None:
     code = (
         "import sys\n"

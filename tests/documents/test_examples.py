@@ -19,7 +19,8 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
         for path in EXAMPLES
     ],
 )
-def test_examples_run(script: Path, tmp_path: Path) -> None:
+def test_examples_run(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAX_DISABLE_MOST_OPTIMIZATIONS")  # compiled as for users
     for _ in range(1 + ("out/" in script.read_text(encoding="utf-8"))):  # the second run resumes
         done = subprocess.run(
             [sys.executable, str(script), "2"], cwd=tmp_path, capture_output=True, text=True, timeout=240

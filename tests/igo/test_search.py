@@ -362,6 +362,7 @@ def test_a_step_of_many_bits_takes_microseconds() -> None:
     assert np.median(times) < 400e-6
 
 
+@pytest.mark.jax  # where it is hidden, nothing can load it
 def test_only_numpy_is_imported() -> None:
     program = "import sonde.igo, sys; print(*({'jax', 'scipy', 'torch', 'sqlalchemy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)

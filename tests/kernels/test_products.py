@@ -215,6 +215,7 @@ def test_jit_vmap_and_gradients_in_parameters() -> None:
         assert relative(batched, np.stack(single)) < 1e-12
 
 
+@pytest.mark.usefixtures("compiled_as_for_users")
 @pytest.mark.parametrize("keep", [False, True])
 def test_a_constant_zero_inside_jit(keep: bool) -> None:
     """Conjugate gradients start from the zero vector; the compiler once returned NaN for it at this size."""

@@ -57,6 +57,7 @@ def test_the_last_rule_of_the_table_always_applies() -> None:
     assert TABLE[-1].applies(space, History(space))
 
 
+@pytest.mark.jax  # where it is hidden, nothing can load it
 def test_a_first_suggestion_imports_no_heavy_library() -> None:
     code = (
         "import sys, sonde; from sonde.sampling import Key; from sonde.strategies import resolve_strategy\n"

@@ -60,15 +60,22 @@ def waves(trial: Any) -> float:
     return math.cos(2 * math.pi * trial["x"] / 1.7 + 1) * math.cos(2 * math.pi * trial["y"] / 1.7) + 0.02 * trial["x"]
 
 
-def test_a_kernel_of_ones_own_helps_where_it_fits() -> None:
-    space = sonde.Space(x=sonde.Float(0, 10), y=sonde.Float(0, 10))
-    own = {name: Periodic(0.16) * RBF(2.0) for name in ("x", "y")}
-    ours, default = (
-        [run(sonde.GP(kernel=kernel), waves, 22, space, seed).best_value for seed in range(3)]
-        for kernel in (own, "matern52")
-    )
-    assert max(ours) < -0.8
-    assert np.mean(ours) < np.mean(default) - 0.1
+def points(count: int, seed: int) -> list[dict[str, float]]:
+    return [{"x": x, "y": y} for x, y in np.random.default_rng(seed).uniform(0, 10, (count, 2)).tolist()]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_kernel_of_ones_own_predicts_better_where_it_fits(seed: int) -> None:
+    """Compared at the same observations: the best value found within some trials is a matter of luck."""
+    new = points(40, seed + 100)
+    own = {name: Periodic(0.17) * RBF(2.0) for name in ("x", "y")}
+    errors = []
+    for kernel in (own, "matern52"):
+        space = sonde.Space(x=sonde.Float(0, 10), y=sonde.Float(0, 10))
+        study = sonde.Study(space, strategy=sonde.GP(kernel=kernel), seed=0)
+        study.add_trials([{"params": each, "value": waves(each)} for each in points(40, seed)])
+        errors.append(np.sqrt(np.mean((study.predict(new).mean - [waves(each) for each in new]) ** 2)))
+    assert errors[0] < errors[1] / 4
 
 
 def test_a_kernel_of_inner_products_finds_the_minimum_of_a_quadratic_at_once() -> None:
@@ -227,7 +234,7 @@ def test_fobo_has_its_global_model_in_high_dimension_too() -> None:
     d = 44
     space = sonde.Space({f"x{i}": sonde.Float(0, 1) for i in range(d)})
     study = sonde.Study(space, strategy=sonde.FOBO(kernel=RBF(3.0)), seed=0)
-    for _ in range(10):
+    for _ in range(7):
         trial = study.ask()
         x = np.array(list(trial.values()))
         study.tell(trial, float(np.sum((x - 0.4) ** 2)), gradient=2 * (x - 0.4))

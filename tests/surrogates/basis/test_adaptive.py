@@ -8,15 +8,15 @@ import pytest
 from numpy.typing import NDArray
 
 from sonde.surrogates.basis import adaptive
-from sonde.surrogates.basis import data as tables
-from sonde.surrogates.basis.adaptive import PAPER, AdaptiveBasis, Recipe
-from sonde.surrogates.basis.data import Table, held_out
-from sonde.surrogates.basis.posterior import LinearPosterior
-from sonde.surrogates.basis.regression import regress
+from sonde.surrogates.basis.adaptive import CACHED, NOISE_FLOOR, PAPER, AdaptiveBasis, Recipe
+from sonde.surrogates.basis.data import BLOCK, Table, held_out
+from sonde.surrogates.basis.posterior import LinearPosterior, mixture
+from sonde.surrogates.basis.regression import Regression, regress
 
 Array = NDArray[np.float64]
 
 RECIPE = Recipe(members=2, width=12)
+BRIEF = replace(RECIPE, effort=0.15)  # for tests that do not depend on the quality of the networks
 QUADRATIC = Recipe(members=4, width=12, loss="squares", optimizer="sgd", draws=3, quadratic=True)
 FEW = 16
 NEW = np.random.default_rng(100).random((400, 2)) - 0.5
@@ -51,53 +51,41 @@ def assert_same(one: tuple[LinearPosterior, ...], other: tuple[LinearPosterior, 
         np.testing.assert_array_equal(a.network.basis(NEW).values, b.network.basis(NEW).values)
 
 
-SHORT = {"soap": (40, 10)}  # steps from random and from trained weights; 300 and 100 for other optimizers
-
-
-@pytest.fixture
-def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Train briefly, for tests that do not depend on the quality of the networks."""
-    for name in adaptive.SCHEDULES:
-        monkeypatch.setitem(adaptive.SCHEDULES, name, adaptive.Schedule(*SHORT.get(name, (300, 100))))
-
-
 # a pure function of the data
 
 
-@pytest.mark.usefixtures("short_training")
-@pytest.mark.parametrize(("recipe", "first"), [(RECIPE, 32), (QUADRATIC, FEW)], ids=["evidence", "quadratic"])
-def test_the_posterior_does_not_depend_on_earlier_fits(
-    recipe: Recipe, first: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tables, "BLOCK", 16)  # so that whole blocks are cached
-    data, used = data_of(70), AdaptiveBasis(recipe)
-    for count in (32, 35, 55, 60):
+@pytest.mark.parametrize(
+    ("recipe", "first"), [(BRIEF, 32), (replace(QUADRATIC, effort=0.15), FEW)], ids=["evidence", "quadratic"]
+)
+def test_the_posterior_does_not_depend_on_earlier_fits(recipe: Recipe, first: int) -> None:
+    data, used = data_of(2 * BLOCK + 50), AdaptiveBasis(recipe)
+    for count in (32, 35, BLOCK + 7, 2 * BLOCK):
         learn(used, data.rows(slice(count)), first)
     assert_same(learn(used, data, first), learn(AdaptiveBasis(recipe), data, first))
 
 
-@pytest.mark.usefixtures("short_training")
 def test_a_warm_start_trains_the_earlier_checkpoint_if_needed() -> None:
     """Training on 40 rows starts from the networks of 32 rows, cached or not."""
-    data, used = data_of(44), AdaptiveBasis(RECIPE)
+    data, used = data_of(44), AdaptiveBasis(BRIEF)
     before = learn(used, data, 32)
-    after, fresh = learn(used, data, 40), learn(AdaptiveBasis(RECIPE), data, 40)
+    after, fresh = learn(used, data, 40), learn(AdaptiveBasis(BRIEF), data, 40)
     assert_same(after, fresh)
     assert not np.array_equal(before[0].network.layers[0].weights, after[0].network.layers[0].weights)
 
 
-@pytest.mark.usefixtures("short_training")
+def regressions(trained: adaptive.Trained, data: Table) -> list[Regression]:
+    """The regression of each network on all rows at once."""
+    basis, weights = trained.network.basis(data.x).values, NOISE_FLOOR / (NOISE_FLOOR + data.noise)
+    return [regress(own, np.empty((len(data.y), 0)), data.y, weights) for own in np.split(basis, 2, axis=1)]
+
+
 def test_rows_after_the_checkpoint_are_fitted_exactly() -> None:
     """The networks do not change; their regressions are those on all rows."""
-    data, basis = data_of(44), AdaptiveBasis(RECIPE)
-    trained = basis.network(data, 32)
-    given = [each.most_probable() for each in adaptive._regressions(trained, data)]
-    parts = np.split(trained.network.basis(data.x).values, 2, axis=1)
-    nothing = np.empty((44, 0))
-    for own, each, hyper in zip(parts, adaptive._regressions(trained, data), given, strict=True):
-        expected = regress(own, nothing, data.y, np.ones(44)).weights(hyper)
-        np.testing.assert_allclose(each.weights(hyper)[0], expected[0], rtol=1e-6, atol=1e-8)
+    data, basis = data_of(44), AdaptiveBasis(BRIEF)
+    trained, rng = basis.network(data, 32), np.random.default_rng(0)
+    parts = [each.weights(each.draws(1, rng)[0]) for each in regressions(trained, data)]
     after, before = learn(basis, data, 32)[0], learn(basis, data.rows(slice(32)), 32)[0]
+    np.testing.assert_allclose(after.marginals(NEW).mean[:, 0], mixed_means(trained, parts), rtol=1e-6, atol=1e-8)
     assert after.network is before.network
     last = data.x[32:]
     assert np.mean((after.marginals(last).mean[:, 0] - data.y[32:]) ** 2) < np.mean(
@@ -105,40 +93,40 @@ def test_rows_after_the_checkpoint_are_fitted_exactly() -> None:
     )
 
 
-@pytest.mark.usefixtures("short_training")
-def test_sums_in_blocks_are_sums_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    data, basis = data_of(70, reported=True), AdaptiveBasis(RECIPE)
-    once = adaptive._regressions(basis.network(data, 32), data)
-    monkeypatch.setattr(tables, "BLOCK", 16)
-    for one, other in zip(once, adaptive._regressions(basis.network(data, 32), data), strict=True):
-        assert one.count == other.count == 70
-        np.testing.assert_allclose(one.gram, other.gram, rtol=1e-12, atol=1e-12)
+def mixed_means(trained: adaptive.Trained, parts: list[tuple[Array, Array]]) -> Array:
+    basis = np.split(trained.network.basis(NEW).values, 2, axis=1)
+    return np.mean([own @ mean for own, (mean, _) in zip(basis, parts, strict=True)], axis=0)
 
 
-@pytest.mark.usefixtures("short_training")
+def test_rows_in_other_blocks_have_the_same_sums() -> None:
+    data, basis = data_of(2 * BLOCK + 50, reported=True), AdaptiveBasis(BRIEF)
+    order = np.concatenate([np.arange(32), np.arange(len(data.y) - 1, 31, -1)])
+    expected, got = basis.leave_one_out(data, 32), basis.leave_one_out(data.rows(order), 32)
+    for one, other in zip(expected, got, strict=True):
+        np.testing.assert_allclose(other, one[order], rtol=1e-6, atol=1e-8)
+
+
 def test_only_the_draws_of_hyperparameters_depend_on_the_generator() -> None:
-    data, basis = data_of(32), AdaptiveBasis(RECIPE)
+    data, basis = data_of(32), AdaptiveBasis(BRIEF)
     one, same, other = (learn(basis, data, seed=seed) for seed in (1, 1, 2))
     assert_same(one, same)
     assert one[0].network is other[0].network
     assert not np.array_equal(one[0].mean, other[0].mean)
 
 
-def test_the_number_of_cached_networks_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adaptive, "CACHED", 3)
-    basis = AdaptiveBasis(RECIPE)
-    for count in range(7):  # too few to train on
-        learn(basis, data_of(count))
-    assert len(basis._known) == 3
+def test_the_number_of_cached_networks_is_limited() -> None:
+    basis, tables = AdaptiveBasis(RECIPE), [data_of(count) for count in range(CACHED + 1)]  # too few to train on
+    first, *others = [basis.network(data, len(data.y)) for data in tables]
+    assert all(basis.network(data, len(data.y)) is kept for data, kept in zip(tables[1:], others, strict=True))
+    assert basis.network(tables[0], 0) is not first
 
 
 # the persistent cache
 
 
-@pytest.mark.usefixtures("short_training")
 @pytest.mark.parametrize("loss", ["evidence", "logistic"])
 def test_cached_networks_are_not_trained_again(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    data, recipe, cache = data_of(44), replace(RECIPE, loss=loss), MemoryCache()
+    data, recipe, cache = data_of(44), replace(BRIEF, loss=loss), MemoryCache()
     if loss == "logistic":
         data = data._replace(y=np.sign(data.y))
     trained = AdaptiveBasis(recipe, cache=cache).network(data, 40)
@@ -148,23 +136,21 @@ def test_cached_networks_are_not_trained_again(loss: str, monkeypatch: pytest.Mo
     assert_same_networks(found, trained)
 
 
-@pytest.mark.usefixtures("short_training")
 @pytest.mark.parametrize("state", [b"", b"PK", b"x" * 1000, None])
 def test_unreadable_entries_are_trained_again(state: bytes | None) -> None:
     data, cache = data_of(32), MemoryCache()
-    trained = AdaptiveBasis(RECIPE, cache=cache).network(data, 32)
+    trained = AdaptiveBasis(BRIEF, cache=cache).network(data, 32)
     whole = next(iter(cache.values()))
     cache.update(dict.fromkeys(cache, whole[: len(whole) // 2] if state is None else state))
-    assert_same_networks(AdaptiveBasis(RECIPE, cache=cache).network(data, 32), trained)
+    assert_same_networks(AdaptiveBasis(BRIEF, cache=cache).network(data, 32), trained)
     assert list(cache.values()) == [whole]
 
 
-@pytest.mark.usefixtures("short_training")
 def test_other_data_and_other_recipes_have_other_cache_entries() -> None:
     data, cache = data_of(32), MemoryCache()
-    for recipe in (RECIPE, replace(RECIPE, width=13), replace(RECIPE, loss="squares")):
+    for recipe in (BRIEF, replace(BRIEF, width=13), replace(BRIEF, loss="squares")):
         AdaptiveBasis(recipe, cache=cache).network(data, 32)
-    AdaptiveBasis(RECIPE, cache=cache).network(data._replace(y=data.y + 1), 32)
+    AdaptiveBasis(BRIEF, cache=cache).network(data._replace(y=data.y + 1), 32)
     assert len(cache) == 4
 
 
@@ -200,7 +186,6 @@ def test_few_rows_are_fitted_without_training(recipe: Recipe, count: int) -> Non
         assert np.ptp(at.variance) > 0
 
 
-@pytest.mark.usefixtures("short_training")
 @pytest.mark.parametrize("kind", ["constant", "one point", "one outlier"])
 def test_degenerate_data_leave_posteriors_finite(kind: str) -> None:
     data = data_of(32)
@@ -210,7 +195,7 @@ def test_degenerate_data_leave_posteriors_finite(kind: str) -> None:
         data = data._replace(x=np.repeat(data.x[:1], 32, axis=0))
     else:
         data.y[3] = -30.0
-    basis = AdaptiveBasis(RECIPE)
+    basis = AdaptiveBasis(BRIEF)
     at = learn(basis, data)[0].marginals(NEW)
     assert np.all(np.isfinite(at.mean))
     assert np.all((at.variance > 0) & np.isfinite(at.variance))
@@ -276,23 +261,20 @@ def test_leave_one_out_is_finite_and_better_than_the_mean() -> None:
     assert np.all(means != data.y)
 
 
-@pytest.mark.usefixtures("short_training")
 @pytest.mark.parametrize("reported", [False, True], ids=["no reported noise", "reported noise"])
 @pytest.mark.parametrize("inflation", [1.0, 4.0])
 def test_leave_one_out_matches_refitting(inflation: float, reported: bool) -> None:
     """With a fixed basis and fixed hyperparameters."""
-    data, basis = data_of(32, noise=0.2, reported=reported), AdaptiveBasis(RECIPE)
+    data, basis = data_of(32, noise=0.2, reported=reported), AdaptiveBasis(BRIEF)
     basis.network(data, 32).inflation = inflation
     means, variances = basis.leave_one_out(data, 32)
     trained = basis.network(data, 32)
-    wholes = adaptive._regressions(trained, data)
-    given = [each.most_probable() for each in wholes]
+    given = [each.most_probable() for each in regressions(trained, data)]
+    eta, noise = np.array([each.eta for each in given]), float(np.mean([1 / each.beta for each in given]))
     for i in range(0, 32, 5):
-        row = data.rows(slice(i, i + 1))
-        alone = adaptive._regressions(replace(trained, sums={}), row)
-        pairs = zip(wholes, alone, strict=True)
-        others = [replace(whole, count=whole.count - own.count, gram=whole.gram - own.gram) for whole, own in pairs]
-        posterior = adaptive._posterior(trained, others, given)
+        row, others = data.rows(slice(i, i + 1)), data.rows(np.flatnonzero(np.arange(32) != i))
+        parts = [each.weights(own) for each, own in zip(regressions(trained, others), given, strict=True)]
+        posterior = mixture(trained.network, parts, eta=eta, inflation=inflation, noise=noise)
         at = posterior.marginals(row.x)
         assert means[i] == pytest.approx(at.mean[0, 0], rel=1e-5, abs=1e-6)
         if reported:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 from tests.space.spaces import examples
 
-from sonde.surrogates.basis import data as table
 from sonde.surrogates.basis.data import (
+    BLOCK,
     HOLD_OUT_EVERY,
     HOLD_OUT_FROM,
     LOWEST_LOG_DENSITY,
@@ -23,9 +23,8 @@ def table_of(count: int, seed: int = 0) -> Table:
     return Table(rng.random((count, 2)), rng.normal(size=count), rng.random(count))
 
 
-@pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 8, 13])
-def test_a_sum_over_blocks_is_over_all_rows_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "BLOCK", 4)
+@pytest.mark.parametrize("count", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 1])
+def test_a_sum_over_blocks_is_over_all_rows_once(count: int) -> None:
     data = table_of(count)
     known: dict[bytes, np.ndarray] = {}
     sizes: list[int] = []
@@ -34,25 +33,25 @@ def test_a_sum_over_blocks_is_over_all_rows_once(count: int, monkeypatch: pytest
         sizes.append(len(block.y))
         return block.x.T @ block.x
 
-    np.testing.assert_allclose(data.summed(known, products), data.x.T @ data.x, atol=1e-12)
-    assert sizes == [count % 4] + [4] * (count // 4)
-    assert len(known) == count // 4
+    np.testing.assert_allclose(data.summed(known, products), data.x.T @ data.x, rtol=1e-12)
+    assert sizes == [count % BLOCK] + [BLOCK] * (count // BLOCK)
+    assert len(known) == count // BLOCK
 
 
-def test_whole_blocks_are_summed_once_as_data_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "BLOCK", 4)
-    data, known = table_of(30), {}
+def test_whole_blocks_are_summed_once_as_data_grow() -> None:
+    more = 7 * BLOCK + 2
+    data, known = table_of(more), {}
     sizes: list[int] = []
 
     def count(block: Table) -> int:
         sizes.append(len(block.y))
         return len(block.y)
 
-    assert data.rows(slice(9)).summed(known, count) == 9
-    assert data.summed(known, count) == 30
-    assert sizes == [1, 4, 4, 2, 4, 4, 4, 4, 4]  # the first two blocks are cached the second time
-    other = table_of(30, seed=1)
-    assert other.summed(known, count) == 30
+    assert data.rows(slice(2 * BLOCK + 1)).summed(known, count) == 2 * BLOCK + 1
+    assert data.summed(known, count) == more
+    assert sizes == [1, BLOCK, BLOCK, 2, *[BLOCK] * 5]  # the first two blocks are cached the second time
+    other = table_of(more, seed=1)
+    assert other.summed(known, count) == more
     assert len(known) == 14  # cached sums of other data are not used
 
 

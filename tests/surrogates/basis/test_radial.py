@@ -7,10 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from tests.surrogates.models import IDS, MIXED, MODELS, NUMBERS, covariance_of, data_of, units_of
 
-from sonde.surrogates.basis import data as tables
-from sonde.surrogates.basis import radial
-from sonde.surrogates.basis.data import Table
-from sonde.surrogates.basis.radial import RadialBasis, score
+from sonde.surrogates.basis.data import BLOCK, Table
+from sonde.surrogates.basis.radial import CENTRES, RadialBasis, score
 from sonde.surrogates.features import Features
 from sonde.surrogates.gaussian_process.covariance import Covariance
 from sonde.surrogates.gaussian_process.posterior import ExactPosterior
@@ -24,22 +22,15 @@ def table_of(features: Features, count: int, *, reported: bool = False, seed: in
     return Table(x, np.sin(4 * x[:, 0]) + x[:, 1] + 0.1 * y, noise * reported)
 
 
-def set_centres(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    monkeypatch.setattr(radial, "CENTRES", count)
-
-
 def assert_same(one: ExactPosterior, other: ExactPosterior, features: Features, tolerance: float = 1e-8) -> None:
     batches = features(units_of(features, (2, 5), seed=50))
     for got, expected in zip(one.joint(batches)[:2], other.joint(batches)[:2], strict=True):
         np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
 
 
-def with_all_centres(covariance: Covariance, data: Table, monkeypatch: pytest.MonkeyPatch) -> ExactPosterior:
-    """The sparse posterior, with a centre on each row."""
-    set_centres(monkeypatch, len(data.y))
-    centres = radial._centres(covariance, data)
-    assert len(centres.z) == len(data.y)
-    return radial._posterior(covariance, centres, radial._statistics(covariance, centres, data))
+def with_a_repeated_row(data: Table) -> Table:
+    """A row more than places: with a centre on each place there are fewer centres than rows."""
+    return data.rows(np.array([*range(len(data.y)), 0]))
 
 
 # as many centres as rows
@@ -56,32 +47,31 @@ def test_few_rows_give_the_exact_gaussian_process(features: Features, quadratic:
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_centres_on_all_rows_give_the_exact_gaussian_process(
-    features: Features, quadratic: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_centres_on_all_rows_give_the_exact_gaussian_process(features: Features, quadratic: bool) -> None:
     covariance, data = covariance_of(features, quadratic), table_of(features, 12)
-    exact = ExactPosterior.of(covariance, data.x, data.y, data.noise)
-    assert_same(with_all_centres(covariance, data, monkeypatch), exact, features, tolerance=1e-5)
+    data = with_a_repeated_row(data)
+    posterior = RadialBasis(centres=12).learn(covariance, data, 12)
+    assert len(posterior.x) == 12
+    assert_same(posterior, ExactPosterior.of(covariance, data.x, data.y, data.noise), features, tolerance=1e-5)
 
 
 @pytest.mark.parametrize("noise", [1e-3, 1e-2, 0.3])
-def test_reported_noise_enters_as_in_the_exact_gaussian_process(noise: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reported_noise_enters_as_in_the_exact_gaussian_process(noise: float) -> None:
     covariance, data = covariance_of(NUMBERS, noise=noise), table_of(NUMBERS, 12, reported=True)
-    exact = ExactPosterior.of(covariance, data.x, data.y, data.noise)
-    assert_same(with_all_centres(covariance, data, monkeypatch), exact, NUMBERS, tolerance=1e-5)
+    data = with_a_repeated_row(data)
+    posterior = RadialBasis(centres=12).learn(covariance, data, 12)
+    assert len(posterior.x) == 12
+    assert_same(posterior, ExactPosterior.of(covariance, data.x, data.y, data.noise), NUMBERS, tolerance=1e-5)
 
 
 # fewer centres
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_it_is_the_deterministic_training_conditional(
-    features: Features, quadratic: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_the_deterministic_training_conditional(features: Features, quadratic: bool) -> None:
     """The prior variance that the basis cannot represent is added to the predictions."""
     covariance, data, new = covariance_of(features, quadratic), table_of(features, 60), units_of(features, 9, seed=1)
-    set_centres(monkeypatch, 16)
-    posterior = RadialBasis().learn(covariance, data, 60)
+    posterior = RadialBasis(centres=16).learn(covariance, data, 60)
     assert len(posterior.x) == 16
     z, x = posterior.x, features(new)
     k_zz, k_zx, k_z_new = (covariance.cross(z, each).values for each in (z, data.x, x))
@@ -95,39 +85,33 @@ def test_it_is_the_deterministic_training_conditional(
     )
 
 
-def test_centres_are_the_best_and_evenly_spaced_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    set_centres(monkeypatch, 20)
+def test_centres_are_the_best_and_evenly_spaced_others() -> None:
     data = table_of(NUMBERS, 100)
-    chosen = RadialBasis().learn(covariance_of(NUMBERS), data, 100).x
+    chosen = RadialBasis(centres=20).learn(covariance_of(NUMBERS), data, 100).x
     rows = [int(np.flatnonzero((data.x == z).all(axis=1))[0]) for z in chosen]
     assert len(set(rows)) == 20
     assert set(np.argsort(-data.y)[:10]) <= set(rows)
     assert np.max(np.diff([0, *rows, 99])) < 30
 
 
-def test_centres_are_rows_of_the_checkpoint_and_later_rows_are_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
-    set_centres(monkeypatch, 20)
+def test_centres_are_rows_of_the_checkpoint_and_later_rows_are_fitted() -> None:
     covariance, data = covariance_of(NUMBERS), table_of(NUMBERS, 60)
-    posterior, before = (RadialBasis().learn(covariance, data.rows(slice(n)), 40) for n in (60, 40))
+    posterior, before = (RadialBasis(centres=20).learn(covariance, data.rows(slice(n)), 40) for n in (60, 40))
     np.testing.assert_array_equal(posterior.x, before.x)
     assert all((data.x[:40] == z).all(axis=1).any() for z in posterior.x)
     assert np.all(posterior.marginals(data.x).variance <= before.marginals(data.x).variance + 1e-9)
     assert np.abs(posterior.marginals(data.x).mean - before.marginals(data.x).mean).max() > 1e-3
 
 
-def test_far_from_the_centres_the_variance_is_that_of_the_prior(monkeypatch: pytest.MonkeyPatch) -> None:
-    set_centres(monkeypatch, 20)
+def test_far_from_the_centres_the_variance_is_that_of_the_prior() -> None:
     covariance = covariance_of(NUMBERS)
-    posterior = RadialBasis().learn(covariance, table_of(NUMBERS, 60), 60)
+    posterior = RadialBasis(centres=20).learn(covariance, table_of(NUMBERS, 60), 60)
     assert posterior.marginals(np.array([[1e3, 1e3]])).variance[0] > covariance.scale
 
 
 @pytest.mark.parametrize(("features", "quadratic"), MODELS, ids=IDS)
-def test_conditioning_is_gaussian_conditioning_of_the_joint_posterior(
-    features: Features, quadratic: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    set_centres(monkeypatch, 16)
-    posterior = RadialBasis().learn(covariance_of(features, quadratic), table_of(features, 60), 60)
+def test_conditioning_is_gaussian_conditioning_of_the_joint_posterior(features: Features, quadratic: bool) -> None:
+    posterior = RadialBasis(centres=16).learn(covariance_of(features, quadratic), table_of(features, 60), 60)
     pool, values = features(units_of(features, 6, seed=1)), np.array([[0.5], [-0.4]])
     before = posterior.joint(pool[None])
     mean, covariance = before.mean[0], before.covariance[0]
@@ -139,12 +123,11 @@ def test_conditioning_is_gaussian_conditioning_of_the_joint_posterior(
     assert np.linalg.eigvalsh(covariance).min() > 0
 
 
-def test_repeated_rows_and_constant_values_leave_it_finite(monkeypatch: pytest.MonkeyPatch) -> None:
-    set_centres(monkeypatch, 16)
+def test_repeated_rows_and_constant_values_leave_it_finite() -> None:
     data = table_of(NUMBERS, 60)
     degenerate = Table(np.repeat(data.x[:6], 10, axis=0), np.zeros(60), data.noise)
     for noise in (1e-8, 1e-2):
-        at = RadialBasis().learn(covariance_of(NUMBERS, noise=noise), degenerate, 60).marginals(data.x)
+        at = RadialBasis(centres=16).learn(covariance_of(NUMBERS, noise=noise), degenerate, 60).marginals(data.x)
         assert np.all(np.isfinite(at.mean))
         assert np.all(at.variance > 0)
 
@@ -152,23 +135,20 @@ def test_repeated_rows_and_constant_values_leave_it_finite(monkeypatch: pytest.M
 # cached statistics
 
 
-def test_sums_in_blocks_are_sums_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    set_centres(monkeypatch, 20)
-    covariance, data = covariance_of(MIXED), table_of(MIXED, 70, reported=True)
-    once = RadialBasis().learn(covariance, data, 40)
-    monkeypatch.setattr(tables, "BLOCK", 16)
-    assert_same(RadialBasis().learn(covariance, data, 40), once, MIXED)
+def test_rows_in_other_blocks_have_the_same_sums() -> None:
+    covariance, data = covariance_of(MIXED), table_of(MIXED, 2 * BLOCK + 50, reported=True)
+    order = np.concatenate([np.arange(40), np.arange(len(data.y) - 1, 39, -1)])
+    one, other = (RadialBasis(centres=20).learn(covariance, each, 40) for each in (data, data.rows(order)))
+    assert_same(one, other, MIXED)
 
 
-def test_the_posterior_does_not_depend_on_earlier_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    set_centres(monkeypatch, 20)
-    monkeypatch.setattr(tables, "BLOCK", 16)
-    covariance, other, data = covariance_of(NUMBERS), covariance_of(NUMBERS, seed=1), table_of(NUMBERS, 70)
-    used = RadialBasis()
-    for count in (40, 47, 60):
+def test_the_posterior_does_not_depend_on_earlier_fits() -> None:
+    covariance, other, data = covariance_of(NUMBERS), covariance_of(NUMBERS, seed=1), table_of(NUMBERS, 2 * BLOCK + 50)
+    used, fresh = RadialBasis(centres=20), RadialBasis(centres=20)
+    for count in (40, BLOCK + 7, 2 * BLOCK):
         used.learn(covariance, data.rows(slice(count)), 40)
         used.learn(other, data.rows(slice(count)), 40)
-    assert_same(used.learn(covariance, data, 40), RadialBasis().learn(covariance, data, 40), NUMBERS, tolerance=0.0)
+    assert_same(used.learn(covariance, data, 40), fresh.learn(covariance, data, 40), NUMBERS, tolerance=0.0)
 
 
 # leave-one-out
@@ -176,23 +156,20 @@ def test_the_posterior_does_not_depend_on_earlier_fits(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("reported", [False, True], ids=["no reported noise", "reported noise"])
 @pytest.mark.parametrize("lengthscale", [2.0, 0.1], ids=["smooth", "rough"])
-def test_leave_one_out_matches_refitting(lengthscale: float, reported: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With fixed centres; the rough process has much variance that the basis cannot represent."""
-    set_centres(monkeypatch, 16)
+def test_leave_one_out_matches_refitting(lengthscale: float, reported: bool) -> None:
+    """The rough process has much variance that the basis cannot represent."""
     data = table_of(NUMBERS, 40, reported=reported)
+    data.x[16:32] = data.x[:16]  # the first rows are the centres, whatever is left out of the others; these are at them
     covariance = Covariance(NUMBERS.groups, np.log([lengthscale, lengthscale, 1.3, 0.01]))
-    means, variances = RadialBasis().leave_one_out(covariance, data, 40)
-    centres = radial._centres(covariance, data)
-    for i in range(0, 40, 3):
+    means, variances = RadialBasis(centres=16).leave_one_out(covariance, data, 16)
+    for i in range(16, 40, 3):
         others = data.rows(np.flatnonzero(np.arange(40) != i))
-        posterior = radial._posterior(covariance, centres, radial._statistics(covariance, centres, others))
-        at = posterior.marginals(data.x[i : i + 1])
+        at = RadialBasis(centres=16).learn(covariance, others, 16).marginals(data.x[i : i + 1])
         assert means[i] == pytest.approx(at.mean[0, 0], rel=1e-4, abs=1e-4)
         assert variances[i] == pytest.approx(at.variance[0] + covariance.noise + data.noise[i], rel=1e-3)
 
 
-def test_the_score_prefers_the_covariance_that_predicts(monkeypatch: pytest.MonkeyPatch) -> None:
-    set_centres(monkeypatch, 40)
-    data, right = table_of(NUMBERS, 100), Covariance(NUMBERS.groups, np.log([0.5, 0.8, 1.0, 0.01]))
+def test_the_score_prefers_the_covariance_that_predicts() -> None:
+    data, right = table_of(NUMBERS, CENTRES * 3 // 2), Covariance(NUMBERS.groups, np.log([0.5, 0.8, 1.0, 0.01]))
     for wrong in ([0.01, 0.01, 1.0, 0.01], [0.5, 0.8, 1.0, 10.0]):
         assert score(right, data) > score(replace(right, theta=np.log(wrong)), data) + 0.3

@@ -42,13 +42,14 @@ class Centres:
 
 @dataclass
 class RadialBasis:
-    """Fits posteriors, and caches the centres by the data they were chosen from."""
+    """Fits posteriors with at most this many centres, and caches the centres by the data they were chosen from."""
 
+    centres: int = CENTRES
     _known: Recent[Centres] = field(default_factory=lambda: Recent(CACHED))
 
     def learn(self, covariance: Covariance, data: Table, count: int) -> ExactPosterior:
         """Return the posterior given all data, with centres chosen among the first ``count`` rows."""
-        if len(data.y) <= CENTRES:
+        if len(data.y) <= self.centres:
             return ExactPosterior.of(covariance, data.x, data.y, data.noise)
         centres = self._centres(covariance, data.rows(slice(count)))
         return _posterior(covariance, centres, _statistics(covariance, centres, data))
@@ -56,12 +57,12 @@ class RadialBasis:
     def _centres(self, covariance: Covariance, first: Table) -> Centres:
         """Return the centres chosen among these rows."""
         key = first.digest() + covariance.theta.tobytes()
-        return self._known.get_or_compute(key, lambda: _centres(covariance, first))
+        return self._known.get_or_compute(key, lambda: _centres(covariance, first, self.centres))
 
     def leave_one_out(self, covariance: Covariance, data: Table, count: int) -> tuple[Array, Array]:
         """Return leave-one-out means and variances of all values, with fixed centres."""
         posterior = self.learn(covariance, data, count)
-        if len(data.y) <= CENTRES:
+        if len(data.y) <= self.centres:
             return posterior.leave_one_out(data.y)
         centres = self._centres(covariance, data.rows(slice(count)))
         basis = covariance.cross(data.x, centres.z).values @ centres.inverse.T
@@ -82,11 +83,11 @@ def score(covariance: Covariance, data: Table) -> float:
     return log_score(validation.y - at.mean[:, 0], at.variance + posterior.noise + validation.noise)
 
 
-def _centres(covariance: Covariance, data: Table) -> Centres:
+def _centres(covariance: Covariance, data: Table, count: int) -> Centres:
     """Return centres: half on the best observations, half evenly spaced among the others."""
     order = np.argsort(-data.y, kind="stable")
-    best, others = order[: CENTRES // 2], np.sort(order[CENTRES // 2 :])
-    evenly = others[np.unique(np.linspace(0, len(others) - 1, min(len(others), CENTRES // 2)).astype(int))]
+    best, others = order[: count // 2], np.sort(order[count // 2 :])
+    evenly = others[np.unique(np.linspace(0, len(others) - 1, min(len(others), count // 2)).astype(int))]
     z = data.x[np.sort(np.concatenate([best, evenly]))]
     matrix = covariance.cross(z, z).values
     matrix[np.diag_indices(len(z))] += 1e-8 * np.mean(np.diagonal(matrix))
