@@ -101,3 +101,14 @@ def test_an_inactive_parameter_does_not_matter_among_configurations_without_it()
     one, two = covariance.cross(x, x).values, other.cross(x, x).values
     np.testing.assert_allclose(one[:3, :3], two[:3, :3], rtol=1e-14)
     assert np.all(np.abs(one[3, :3] - two[3, :3]) > 1e-3)
+
+
+def test_features_around_an_origin_are_differences_in_units_of_the_side() -> None:
+    plain, origin = Features((0, 3, 0)), (0.2, 0.5, 0.9)
+    local = Features((0, 3, 0), origin=origin, side=0.1)
+    units = np.array([[0.3, 0.1, 0.9], list(origin)])
+    sides = np.where(plain.ordered, 0.1, 1.0)
+    np.testing.assert_allclose(local(units), (plain(units) - plain(np.array(origin))) / sides)
+    np.testing.assert_allclose(local(units)[1], 0.0)
+    gradients = np.ones((2, len(plain.groups)))
+    np.testing.assert_allclose(local.vjp(gradients, units)[:, [0, 2]], 10 * plain.vjp(gradients, units)[:, [0, 2]])

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sonde.sampling import Key
 from sonde.space import Space
-from sonde.strategies.initial_design import first_count, ready
 from sonde.strategies.port import Model, Strategy
 from sonde.strategies.registry import resolve_strategy
 from sonde.trials import History
@@ -33,11 +32,6 @@ TABLE = (
         lambda space, history: history.has_gradients,
         "fobo",
         "gradients were told",  # benchmarks/fobo/regularisation: ahead of gp at 10, 20, 40 evaluations; and figure5
-    ),
-    Rule(
-        lambda space, history: not ready(history, first_count(space)),
-        "sobol",
-        "there are too few results to learn from",
     ),
     Rule(
         lambda space, history: len(history.arrivals) <= EXACT_GP_LIMIT,

@@ -33,11 +33,14 @@ class Features:
     """The feature map. ``choices[k]`` is the number of choices of parameter k, 0 where it is numeric.
 
     ``warp`` is log a of each parameter, then log b of each; entries of categorical parameters are not used. Empty: no
-    warp.
+    warp. With an ``origin``, a point of the unit cube, features are differences from its features, those of numeric
+    parameters in units of ``side``.
     """
 
     choices: tuple[int, ...]
     warp: tuple[float, ...] = ()
+    origin: tuple[float, ...] = ()
+    side: float = 1.0
 
     @cached_property
     def groups(self) -> NDArray[np.intp]:
@@ -51,6 +54,9 @@ class Features:
 
     def __call__(self, units: Array) -> Array:
         """Return features (..., p) of units (..., d)."""
+        return (self._embedded(units) - self._embedded_origin) / self._sides if self.origin else self._embedded(units)
+
+    def _embedded(self, units: Array) -> Array:
         if self.warp:
             units = np.where(self._numeric, self._warped(units)[0], units)
         if not any(self.choices):
@@ -60,7 +66,7 @@ class Features:
 
     def vjp(self, gradients: Array, units: Array) -> Array:
         """Return gradients (..., d) at ``units`` from gradients (..., p) in the features; 0 for categories."""
-        gathered = self._gather(gradients)
+        gathered = self._gather(gradients / self._sides if self.origin else gradients)
         return gathered * self._warped(units)[1] if self.warp else gathered
 
     def warp_vjp(self, gradients: Array, units: Array) -> Array:
@@ -68,6 +74,14 @@ class Features:
         _, _, by_a, by_b = self._warped(units)
         gathered = self._gather(gradients)
         return np.concatenate([np.sum(gathered * by_a, axis=0), np.sum(gathered * by_b, axis=0)])
+
+    @cached_property
+    def _embedded_origin(self) -> Array:
+        return self._embedded(np.array(self.origin))
+
+    @cached_property
+    def _sides(self) -> Array:
+        return np.where(self.ordered, self.side, 1.0)
 
     @cached_property
     def _numeric(self) -> NDArray[np.bool_]:

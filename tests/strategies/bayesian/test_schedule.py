@@ -11,11 +11,11 @@ from sonde.sampling import Key
 from sonde.space import Space
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.exact_model import ExactModel
-from sonde.strategies.bayesian.schedule import TrustRegionSchedule
+from sonde.strategies.bayesian.schedule import RegionSchedule, TrustRegionSchedule
 from sonde.strategies.bayesian.surrogate import Surrogate
 from sonde.strategies.bayesian.target import Target
 from sonde.strategies.initial_design import first_count
-from sonde.trials import Evaluation, History
+from sonde.trials import Evaluation, History, Outcome, State
 
 
 class Recorded:
@@ -97,3 +97,33 @@ def test_the_incumbent_breaks_no_measured_constraint() -> None:
     assert centre[0] >= 0.5
     feasible = history.units[history.units[:, 0] >= 0.5]
     np.testing.assert_array_equal(centre, min(feasible, key=bowl))
+
+
+def region_targets(history: History, count: int, number: int) -> list[Target]:
+    schedule = RegionSchedule(model := ExactModel(), TrustRegionSchedule(model))
+    found = schedule.targets(Domain(PLANE, history), count, Key(0, number))
+    return [each for each in found if isinstance(each, Target)]
+
+
+def test_the_region_has_a_model_centred_on_the_incumbent() -> None:
+    history = progressing(12)
+    first, second = region_targets(history, 2, 12)
+    assert first is second
+    best = history.units[11]
+    np.testing.assert_array_equal(first.box.centres, [best])
+    np.testing.assert_allclose(first.surrogate.features(best[None]), 0.0)
+    assert first.surrogate.best == pytest.approx(first.surrogate.values.max(), abs=0.1)
+
+
+def test_a_narrow_region_alternates_with_exploration() -> None:
+    wide, narrow = stalled(20), stalled(80)
+    assert [each.box.excluded is not None for each in region_targets(wide, 1, 21)] == [False]
+    assert [each.box.excluded is not None for each in region_targets(narrow, 1, 81)] == [True]
+    assert [each.box.excluded is not None for each in region_targets(narrow, 1, 82)] == [False]
+
+
+def test_with_failures_there_is_no_model_of_the_region() -> None:
+    numbers = iter(range(12))
+    failing = evaluated(12, lambda point: Outcome(State.FAILED) if next(numbers) == 5 else bowl(point))
+    assert region_targets(failing, 1, 12)[0].surrogate.features.origin == ()
+    assert len(region_targets(evaluated(12), 1, 12)[0].surrogate.features.origin) == 2

@@ -54,3 +54,16 @@ def test_infeasible_and_huge_values_are_failures_or_successes_like_others() -> N
     infeasible = progress_of(np.array([np.inf] * 4 + [1.0]), FIRST, PATIENCE)
     assert infeasible == (START, False)
     assert progress_of(np.array([1.7e308, 1.0, 1.0, 1.0, -1.7e308]), FIRST, PATIENCE) == (START, False)
+
+
+def test_an_improvement_outside_the_region_makes_it_start_again() -> None:
+    values = np.array([*DESIGN, *[20.0] * (2 * PATIENCE), 1.0])
+    near, far = np.full((len(values), 2), 0.5), np.full((len(values), 2), 0.5)
+    far[-1] = 0.9
+    assert progress_of(values, FIRST, PATIENCE, units=near).side == START / 4
+    assert progress_of(values, FIRST, PATIENCE, units=far).side == START
+
+
+def test_the_smallest_side_can_be_chosen() -> None:
+    values = np.array([*DESIGN, *[20.0] * (10 * PATIENCE)])
+    assert progress_of(values, FIRST, PATIENCE, narrowest=2.0**-20).side == START * 2.0**-10

@@ -12,6 +12,7 @@ from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.surrogate import Surrogate, best_points, best_value, features_of, fit_feasibility
+from sonde.surrogates.exact.region import Region, fit_region
 from sonde.surrogates.exact.warm_starts import FORMS, PLAIN_FORMS, Data, WarmStartedFits
 from sonde.surrogates.gaussian_process.estimates import ModelForm, prior_of, sample
 from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
@@ -22,7 +23,8 @@ from sonde.trials import History
 
 Array = NDArray[np.float64]
 
-EXPLORING = {"map": "draw", "draw": "draw", "slice": "slice"}  # hyperparameters, and those of global exploration
+# hyperparameters, and those of global exploration
+EXPLORING = {"auto": "draw", "map": "draw", "draw": "draw", "slice": "slice"}
 DRAWS = {"draw": 1, "slice": 10}  # how many hyperparameters are drawn
 WHOLE = 100  # up to so many values a draw is of all hyperparameters; beyond, where it is dearer, of a share of them
 DRAWN = 16  # and of at most so many
@@ -30,9 +32,12 @@ ANY = Key(0, 0)
 
 
 class ExactModel:
-    """Gaussian processes whose hyperparameters are drawn (``"draw"``), most probable (``"map"``) or ``"slice"``."""
+    """Gaussian processes whose hyperparameters are drawn (``"draw"``), most probable (``"map"``) or ``"slice"``.
 
-    def __init__(self, hyperparameters: str = "draw", forms: tuple[ModelForm, ...] = FORMS) -> None:
+    ``"auto"`` is ``"draw"`` for a surrogate of the whole space.
+    """
+
+    def __init__(self, hyperparameters: str = "auto", forms: tuple[ModelForm, ...] = FORMS) -> None:
         self._hyperparameters = hyperparameters
         self._fits = WarmStartedFits(forms)
         # predictions are of the values themselves, also of those far from the best ones
@@ -43,8 +48,21 @@ class ExactModel:
 
     def fit(self, space: Space, history: History, key: Key, *, exploring: bool = False) -> Surrogate:
         """Return the Gaussian process of the history; for exploration, hyperparameters are drawn in any case."""
-        hyperparameters = EXPLORING[self._hyperparameters] if exploring else self._hyperparameters
+        given = "draw" if self._hyperparameters == "auto" else self._hyperparameters
+        hyperparameters = EXPLORING[given] if exploring else given
         return fit_exact(space, history, self._fits, hyperparameters=hyperparameters, key=key)
+
+    def fit_region(self, space: Space, history: History, region: Region) -> Surrogate:
+        """Return the surrogate of a trust region around a feasible trial."""
+        plain, done = features_of(space), history.completed
+        fitted = fit_region(plain, region, done.units, history.values[done.numbers], history.noise[done.numbers])
+        usable, x = history.feasible[done.numbers][fitted.rows], fitted.posterior.x
+        return Surrogate(
+            fitted.features, fitted.scale, (fitted.posterior,), fitted.y,
+            best=best_value(fitted.posterior, x, fitted.y, usable),
+            incumbents=best_points(done.units[fitted.rows], fitted.y, usable),
+            feasibility=fit_feasibility(plain, history),
+        )  # fmt: skip
 
     def most_probable(self, space: Space, history: History) -> tuple[Surrogate, Array]:
         """Return the surrogate with the most probable hyperparameters, and the log length scales (d,) of those."""

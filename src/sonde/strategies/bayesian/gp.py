@@ -16,12 +16,14 @@ from sonde.strategies.bayesian.acquisitions import check_acquisition
 from sonde.strategies.bayesian.exact_model import EXPLORING, ExactModel
 from sonde.strategies.bayesian.joint_search import SEARCHES
 from sonde.strategies.bayesian.loop import Loop
+from sonde.strategies.bayesian.port import Schedule
 from sonde.strategies.bayesian.predictions import Predictions
-from sonde.strategies.bayesian.schedule import TrustRegionSchedule
+from sonde.strategies.bayesian.schedule import RegionSchedule, TrustRegionSchedule
 from sonde.strategies.bayesian.search import THRIFT, Search
 from sonde.strategies.initial_design import explain_initial_design, first_count
 from sonde.strategies.options import one_of
 from sonde.strategies.port import Strategy
+from sonde.strategies.sobol import CentreFirst
 from sonde.strategies.threads import one_thread
 from sonde.trials import History
 
@@ -47,8 +49,10 @@ class GP(Strategy):
     search
         How the acquisition is searched: ``"bfgs"``, ``"adam"``, ``"direct"`` or ``"random"``.
     hyperparameters
-        Drawn from their posterior anew for each suggestion (``"draw"``), the most probable ones (``"map"``), or an
-        average over ten draws (``"slice"``).
+        ``"auto"`` (default): where all parameters are continuous, a model of the trust region with the most probable
+        ones. Otherwise one model of all results, with those drawn from their posterior anew for each suggestion
+        (``"draw"``, also ``"auto"`` in other spaces), the most probable ones (``"map"``), or an average over ten draws
+        (``"slice"``).
     kernel
         ``"matern52"`` (default) in closed form; or, with ``pip install 'sonde[jax]'``, ``"rbf"``,
         ``"rational_quadratic"``, or any kernel of ``sonde.kernels``, yours included. It gets the continuous parameters
@@ -61,13 +65,16 @@ class GP(Strategy):
 
     def __init__(
         self, acquisition: str | Utility | Callable[..., Any] = "log_ei", *, batch: str = "greedy",
-        search: str = "bfgs", hyperparameters: str = "draw", kernel: Any = "matern52",
+        search: str = "bfgs", hyperparameters: str = "auto", kernel: Any = "matern52",
     ) -> None:  # fmt: skip
         self._search = Search(
             check_acquisition(acquisition), one_of(batch, "batch", tuple(THRIFT)), one_of(search, "search", SEARCHES)
         )
         self._model = _model(kernel, one_of(hyperparameters, "hyperparameters", tuple(EXPLORING)))
-        self._loop = Loop(TrustRegionSchedule(self._model), self._search)
+        schedule: Schedule = TrustRegionSchedule(self._model)
+        if isinstance(self._model, ExactModel) and hyperparameters == "auto":
+            schedule = RegionSchedule(self._model, TrustRegionSchedule(self._model))
+        self._loop = Loop(schedule, self._search, CentreFirst())
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return the points of highest acquisition value; a wrong kernel is reported before the first trial."""

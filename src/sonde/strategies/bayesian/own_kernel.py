@@ -95,8 +95,9 @@ class OwnKernel:
 class OwnKernelModel:
     """Exact Gaussian processes on the values under a kernel of the user's; hyperparameters as in ``ExactModel``."""
 
-    def __init__(self, given: Any, hyperparameters: str = "draw") -> None:
-        self._kernel, self._hyperparameters = OwnKernel(given), hyperparameters
+    def __init__(self, given: Any, hyperparameters: str = "auto") -> None:
+        self._kernel = OwnKernel(given)
+        self._hyperparameters = "draw" if hyperparameters == "auto" else hyperparameters
 
     def check(self, space: Space) -> None:
         """Raise if the kernel is wrong, or wrong for this space."""

@@ -72,11 +72,11 @@ class Evidence:
         """Return the noise variances (N,).
 
         The noise of gradients is a share of their mean squares, that of curvatures the same share of their prior
-        variances. In a local model it is instead, for values too, the same share of the misfits.
+        variances. In the model of a trust region it is instead the same share of the misfits, also for values.
         """
         if self.misfits is not None:
             noise = covariance.gradient_noise * self.misfits + ROUNDING * covariance.variances(self.layout)
-            noise[self.layout.values] += self.known_noise
+            noise[self.layout.values] += covariance.noise + self.known_noise
             return noise
         values, layout = covariance.noise + self.known_noise, self.layout
         if not self._with_gradient_noise:
