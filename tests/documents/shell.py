@@ -2,7 +2,7 @@
 
 Three kinds are checked only: ``make`` (its targets exist), ``pip install`` (the extras of Sonde exist) and
 ``python -m benchmarks.NAME`` (the module has the options). A command whose printed output begins with "interrupted"
-gets a Ctrl-C after two seconds. All others run to their end.
+gets a Ctrl-C once it has started a program. All others run to their end.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -32,11 +34,19 @@ def bash(block: str) -> None:
 
 
 def run(command: str, interrupted: bool = False) -> None:
-    """Run a command to its end, or interrupt it after two seconds."""
-    limited = f"timeout --preserve-status --signal INT 2 {command}" if interrupted else command
+    """Run a command to its end, or interrupt it once it has started a program."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == (130 if interrupted else 0), f"{command}\n{done.stdout}\n{done.stderr}"
+    with subprocess.Popen(
+        ["bash", "-c", f"exec {command}" if interrupted else command],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
+    ) as process:  # fmt: skip
+        if interrupted:
+            threads = Path(f"/proc/{process.pid}/task")
+            while process.poll() is None and not any(each.read_text() for each in threads.glob("*/children")):
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+        said = process.communicate()[0]
+    assert process.returncode == (130 if interrupted else 0), f"{command}\n{said}"
 
 
 def is_checked(command: str) -> bool:

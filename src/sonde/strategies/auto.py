@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from sonde.sampling import Key
 from sonde.space import Space
+from sonde.strategies.initial_design import first_count, ready
 from sonde.strategies.port import Model, Strategy
 from sonde.strategies.registry import resolve_strategy
+from sonde.strategies.sobol import CentreFirst
 from sonde.trials import History
 
 
@@ -32,6 +34,11 @@ TABLE = (
         lambda space, history: history.has_gradients,
         "fobo",
         "gradients were told",  # benchmarks/fobo/regularisation: ahead of gp at 10, 20, 40 evaluations; and figure5
+    ),
+    Rule(
+        lambda space, history: not ready(history, first_count(space)),
+        "sobol",
+        "there are too few results to learn from",
     ),
     Rule(
         lambda space, history: len(history.arrivals) <= EXACT_GP_LIMIT,
@@ -63,7 +70,7 @@ class Auto(Strategy):
     name = "auto"
 
     def __init__(self) -> None:
-        self._strategies: dict[str, Strategy] = {}
+        self._strategies: dict[str, Strategy] = {"sobol": CentreFirst()}  # the initial design of gp and fobo
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return the suggestions of the chosen strategy."""

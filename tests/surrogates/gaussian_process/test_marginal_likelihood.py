@@ -175,7 +175,7 @@ def test_noise_of_a_local_model_is_a_share_of_misfits() -> None:
     misfits, told = np.arange(float(len(layout))), np.array([0.0, 0.5])
     found = Evidence(layout, misfits, told, misfits=misfits).noise(covariance)
     rounding = ROUNDING * np.diagonal(covariance.between(layout, layout))
-    expected = 0.1 * misfits + rounding + np.append(told, np.zeros(len(layout) - 2))
+    expected = 0.1 * misfits + rounding + np.append(0.3 + told, np.zeros(len(layout) - 2))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
