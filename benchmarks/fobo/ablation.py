@@ -151,8 +151,8 @@ def _changed(variant: str) -> Iterator[None]:
     from sonde.surrogates.gradient import region
 
     changes: dict[str, tuple[Any, str, Any]] = {
-        "no misfits": (region, "MODES", region.MODES[:1]),
-        "misfits always": (region, "MODES", region.MODES[1:]),
+        "no misfits": (region, "BOUNDS", np.array([*region.BOUNDS.T[:3], (-60.0, -59.0)]).T),
+        "misfits always": (region, "BOUNDS", np.array([*region.BOUNDS.T[:3], (-9.0, -1.0)]).T),
         "no caution": (local_search, "MOST_CAUTION", 0.0),
         "global from the start": (GradientModel, "in_any_dimension", True),
         "no centre": (CentreFirst, "_points", Sobol._points),

@@ -27,7 +27,7 @@ from sonde.surrogates.linear_algebra import factorise, symmetric_inverse, with_d
 Array = NDArray[np.float64]
 
 LOG_2PI = np.log(2 * np.pi)
-ROUNDING = 1e-11  # noise variance of a local model, as a share of the prior variance: room for rounding
+ROUNDING = 1e-12  # noise variance of a local model, as a share of the prior variance: room for rounding
 
 
 @dataclass(frozen=True)

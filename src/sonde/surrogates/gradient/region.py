@@ -8,9 +8,10 @@ what is not quadratic (Ament & Gomes 2022, section 4.3, has the same sum, centre
 which learns terms of third and fourth order from few gradients.
 
 Observations far from the centre are dominated by terms of higher order: a quartic is 10^8 times its value at a hundred
-times the distance. A stationary residual cannot be that small near the centre. So every observation has noise in
-proportion to its difference from the centre, e^2 (y_i - y_centre)^2 and e^2 |g_i - g_centre|^2 / p, the *misfits*, with
-one factor e for all. It is inferred with the other hyperparameters: about 1e-6 on a quadratic, at most 0.6.
+times the distance. A stationary residual cannot be that small near the centre. So every observation has noise that
+grows with its difference from the centre, the *misfits*. They follow Taylor's theorem: a quadratic is wrong by a term
+of third order, and its gradient by one of second order, so the variances are e^2 |y_i - y_centre|^3 and
+e^2 (|g_i - g_centre|^2 / p)^2, with one factor e for all. It is inferred with the other hyperparameters.
 
 Symbols: n observations, p columns, N rows of the matrix; theta is that of ``covariance``.
 """
@@ -18,6 +19,7 @@ Symbols: n observations, p columns, N rows of the matrix; theta is that of ``cov
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,16 +35,16 @@ from sonde.surrogates.gradient.subspace import Subspace, complement_evidence
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-ROWS, FITTED_ROWS = 800, 300  # of the matrix of the posterior, and of the marginal likelihood
+ROWS = 400  # of the matrix, at most
 FEWEST = 20  # observations to take where there are more than twice as many as parameters
 TINY, LARGE = 1e-300, 1e75  # the least unit of the values, and the largest number in it
-EVALUATIONS = 20  # of the marginal likelihood by L-BFGS, from each start
-# log s / b and log e^2 at the start, and bounds of log e^2: the density has a mode for what is nearly quadratic and one
-# for what is not
-MODES = ((-6.0, -14.0, (-28.0, -9.0)), (0.0, -4.0, (-9.0, -1.0)))
+EVALUATIONS = 30  # of the marginal likelihood by L-BFGS, from the best start
+# starts: all combinations of log l above that of the prior, log s / b and log e^2. The density has several modes: what
+# is nearly quadratic, what is smooth (a long l and a huge s make a polynomial), what is neither
+STARTS = tuple(product((0.0, 2.0), (-6.0, 8.0), (-30.0, -12.0, -3.0)))
 # standard deviations of the priors of log l, log s, log b and log e^2, around l = sqrt(p) / 2, s = b, e^2 = 1e-5
-SPREADS = np.array([1.5, 4.0, 4.0, 8.0])
-BOUNDS = ((-6.0, 8.0), (-60.0, 60.0), (-60.0, 60.0))
+SPREADS = np.array([1.5, 4.0, 4.0, 12.0])
+BOUNDS = np.array([(-6.0, 8.0), (-60.0, 60.0), (-60.0, 60.0), (-60.0, -1.0)]).T
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ def _evidence(scaled: Observations, centre: int, complement_dim: int) -> Evidenc
     bends = np.zeros(len(scaled.values))
     if curvatures.size and scaled.hessians is not None:
         bends = _mean_squares(scaled.hessians.reshape(len(bends), -1), centre, 0)
-    misfits = np.concatenate([scaled.values**2, squares[layout.gradients[0]], bends[entries[0]]])
+    misfits = np.concatenate([np.abs(scaled.values) ** 3, squares[layout.gradients[0]] ** 2, bends[entries[0]]])
     return Evidence(layout, y, np.nan_to_num(scaled.deviations) ** 2, misfits=misfits)
 
 
@@ -138,13 +140,8 @@ def _mean_squares(rows: Array, centre: int, zeros: int) -> Array:
 
 
 def _fitted(scaled: Observations, centre: int, complement_dim: int) -> Covariance:
-    """Return the covariance of the highest posterior density, given the observations nearest to the centre."""
-    squares = np.sum(scaled.x**2, axis=1)
-    squares[centre] = -1.0  # before others at the same point
-    count = max(4, int(FITTED_ROWS / scaled.width))
-    rows = np.sort(np.argsort(squares, kind="stable")[:count])
-    few, centre = scaled.rows(rows), int(np.searchsorted(rows, centre))
-    evidence = _evidence(few._replace(hessians=None), centre, complement_dim)
+    """Return the covariance of the highest posterior density."""
+    evidence = _evidence(scaled._replace(hessians=None), centre, complement_dim)
     groups = np.zeros(scaled.x.shape[1], dtype=np.intp)
     dimension = len(groups) - bool(complement_dim) + complement_dim
 
@@ -155,22 +152,30 @@ def _fitted(scaled: Observations, centre: int, complement_dim: int) -> Covarianc
     location = np.array([0.5 * np.log(dimension / 4), 0.0, 0.0, np.log(1e-5)])
     location[1:3] = np.log(_size(covariance_at(location), evidence))
 
+    def log_prior(free: Array) -> tuple[float, Array]:
+        score = (free - location) / SPREADS
+        return -0.5 * float(score @ score), -score / SPREADS
+
     def log_posterior(free: Array) -> tuple[float, Array]:
-        covariance = covariance_at(free)
+        covariance, (prior, prior_gradient) = covariance_at(free), log_prior(free)
         value, gradient = evidence(covariance)
         if complement_dim:
             more, its_gradient = complement_evidence(covariance, evidence)
             value, gradient = value + more, gradient + its_gradient
-        score = (free - location) / SPREADS
-        return value - 0.5 * score @ score, gradient[[0, 1, 3, 4]] - score / SPREADS
+        return value + prior, gradient[[0, 1, 3, 4]] + prior_gradient
 
-    found = []
-    for ratio, share, bounds in MODES:
-        start = np.append(location[:3], share)
-        start[1:3] += np.log(_size(covariance_at(start), evidence)) - location[1:3]
-        start[1] += ratio
-        found.append(maximise(log_posterior, start, *np.array([*BOUNDS, bounds]).T, maxfun=EVALUATIONS))
-    return covariance_at(max(found, key=lambda each: each[1])[0])
+    def height(free: Array) -> float:  # without the gradient, at a third of the cost
+        covariance = covariance_at(free)
+        more = complement_evidence(covariance, evidence)[0] if complement_dim else 0.0
+        return evidence.value(covariance) + more + log_prior(free)[0]
+
+    starts = []
+    for lengthscale, ratio, share in STARTS:
+        start = np.array([location[0] + lengthscale, location[1] + ratio, location[2], share])
+        start[1:3] += np.log(_size(covariance_at(start), evidence))
+        starts.append(start)
+    found, _ = maximise(log_posterior, max(starts, key=height), *BOUNDS, maxfun=EVALUATIONS)
+    return covariance_at(found)
 
 
 def _size(covariance: Covariance, evidence: Evidence) -> float:
