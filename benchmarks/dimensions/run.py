@@ -5,11 +5,11 @@
     python -m benchmarks.dimensions.run --full --dimensions 10 --methods sonde,cobyla --runs 3
     python -m benchmarks.dimensions.run --full --draw                     # the tables of what has run
 
-Functions are those of ``benchmarks.fobo.problems``, rotated and shifted anew for every seed; minima lie within 3/5 of
-the way from the centre to the edge, in ``edges`` at up to 19/20 of it. ``sonde-all`` is ``gp`` with the surrogate of
-all results, as in 0.1.0, but for the first trial in the centre. The local methods start from the centre. Pairs are runs
-of one function and seed; two ends are equal where both are within 1e-8 of the best known value, in units of the
-distance from it to the value at the centre. Every run is kept as it ends and is not repeated.
+Functions and their groups are in ``functions``, methods in ``methods``. ``sonde-all`` is ``gp`` with the surrogate of
+all results, as in 0.1.0, but for the first trial in the centre. The local methods start from the centre. Under noise
+the end of a run is the value without noise where the lowest value was. Pairs are runs of one function and seed; two
+ends are equal where both are within 1e-8 of the best known value, in units of the distance from it to the value at the
+centre. Every run is kept as it ends and is not repeated.
 
 The model of ``gp`` was developed on other functions (the same families among them) with other rotations.
 """
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -27,27 +26,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.dimensions.functions import SHORT, SUITE, function_of, noise_of
+from benchmarks.dimensions.methods import METHODS
 from benchmarks.machine import use_one_core
 from benchmarks.records import machine, numbers, read, table
 from benchmarks.resumed import attempt, missing, parser, refuse_unknown, say_failed, whole_numbers, words
 
 Array = NDArray[np.float64]
-Objective = Callable[[Array], float]
 
 SOLVED = 1e-8
 MOST = 200  # evaluations
 DIMENSIONS = (2, 5, 10, 20, 40, 100)
-SUITE = {
-    "quadratics": ("condition 1e2", "condition 1e4", "condition 1e6"),
-    "valleys": ("rosenbrock", "dixon-price", "powell", "powers"),
-    "multimodal": ("levy", "styblinski-tang", "rastrigin", "griewank", "ackley"),
-    "edges": ("condition 1e2", "rosenbrock", "ackley"),
-    "few": ("condition 1e2", "rosenbrock", "ackley"),
-}
-SHORT = {"quadratics": ("condition 1e4",), "valleys": ("rosenbrock",), "multimodal": ("ackley",)}
-GROUP_OF = {name: group for group in ("quadratics", "valleys", "multimodal") for name in SUITE[group]}
-FEW = 4  # parameters that matter in ``few``
-OUT = 0.475  # distance of a minimum from the centre, in the coordinate where it is largest, in ``edges``
 
 
 class Case(NamedTuple):
@@ -95,39 +84,27 @@ def _case(row: dict[str, str]) -> Case:
     return Case(row["group"], row["function"], int(row["d"]), row["method"], int(row["seed"]))
 
 
-def objective_of(case: Case) -> Objective:
-    """Return the function of a run on the unit cube."""
-    from benchmarks.fobo.problems import Problem
-
-    width = min(FEW, case.d) if case.group == "few" else case.d
-    function = Problem(GROUP_OF[case.function], case.function, width, case.seed).objective()
-    rng = np.random.default_rng([case.seed, case.d, 23])
-    if case.group == "few":
-        chosen = rng.permutation(case.d)[:width]
-        return lambda u: function(u[chosen])[0]
-    if case.group == "edges":  # the cube moves, and the minimum with it: away from the centre
-        direction = rng.uniform(-1, 1, case.d)
-        shift = (OUT - 0.3) * direction / np.abs(direction).max()
-        return lambda u: function(u - shift)[0]
-    return lambda u: function(u)[0]
-
-
 def make(case: Case) -> tuple[dict[str, Any], float]:
     """Return the row of a run, and its best value."""
-    function, budget = objective_of(case), min(10 * case.d, MOST)
+    named = case.group, case.function, case.d, case.seed
+    function, budget = function_of(*named), min(10 * case.d, MOST)
+    noise = noise_of(case.group, function, case.d, case.seed)
     values: list[float] = []
+    told: list[float] = []
 
     def objective(u: Array) -> float:
         if len(values) == budget:
             raise _SpentError
         values.append(function(np.clip(u, 0.0, 1.0)))
-        return values[-1]
+        told.append(values[-1] + noise())
+        return told[-1]
 
     started = time.process_time()
     with suppress(_SpentError):
         METHODS[case.method](objective, case.d, budget, case.seed)
     seconds = (time.process_time() - started) / budget
-    best = np.minimum.accumulate(values)
+    lowest = [int(np.argmin(told[: n + 1])) for n in range(len(told))]
+    best = np.array(values)[lowest]
     best = np.append(best, np.full(budget - len(best), best[-1]))  # a method that stops by itself
     row = case._asdict() | {"centre": f"{function(np.full(case.d, 0.5)):.10g}", "seconds": f"{seconds:.3g}"}
     return row | {"best": numbers([float(best[n - 1]) for n in (budget // 2, budget)], 12)}, float(best[-1])
@@ -135,58 +112,6 @@ def make(case: Case) -> tuple[dict[str, Any], float]:
 
 class _SpentError(Exception):
     pass
-
-
-def random(objective: Objective, d: int, budget: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    while True:
-        objective(rng.random(d))
-
-
-def local(objective: Objective, d: int, budget: int, seed: int, *, method: str, **options: Any) -> None:
-    """Run a method of SciPy from the centre, then from random points."""
-    from scipy.optimize import minimize
-
-    rng, start = np.random.default_rng(seed), np.full(d, 0.5)
-    while True:
-        minimize(objective, start, method=method, bounds=[(0, 1)] * d, options={"maxiter": budget, **options})
-        start = rng.random(d)
-
-
-def cmaes(objective: Objective, d: int, budget: int, seed: int) -> None:
-    from cmaes import CMA
-
-    optimizer = CMA(np.full(d, 0.5), 0.3, np.tile([0.0, 1.0], (d, 1)), seed=seed)
-    while True:
-        points = [optimizer.ask() for _ in range(optimizer.population_size)]
-        optimizer.tell([(point, objective(point)) for point in points])
-
-
-def nevergrad(objective: Objective, d: int, budget: int, seed: int) -> None:
-    import nevergrad
-
-    box = nevergrad.p.Array(shape=(d,), lower=0.0, upper=1.0)
-    box.random_state.seed(seed)
-    optimizer = nevergrad.optimizers.NGOpt(box, budget=budget)
-    while True:
-        point = optimizer.ask()
-        optimizer.tell(point, objective(point.value))
-
-
-def sonde(objective: Objective, d: int, budget: int, seed: int, *, hyperparameters: str = "auto") -> None:
-    import sonde
-
-    space = sonde.Space({f"x{i}": sonde.Float(0, 1) for i in range(d)})
-    study = sonde.Study(space, seed=seed, strategy=sonde.GP(hyperparameters=hyperparameters))
-    while True:
-        trial = study.ask()
-        study.tell(trial, objective(np.array([trial[name] for name in space.names])))
-
-
-METHODS: dict[str, Callable[[Objective, int, int, int], None]] = {
-    "random": random, "cobyla": partial(local, method="COBYLA", rhobeg=0.2, tol=1e-12), "cmaes": cmaes,
-    "nevergrad": nevergrad, "sonde-all": partial(sonde, hyperparameters="draw"), "sonde": sonde,
-}  # fmt: skip
 
 
 def draw(file: Path, rows: list[dict[str, str]]) -> None:

@@ -1,0 +1,66 @@
+"""The functions of the comparison by dimension, on the unit cube.
+
+They are those of ``benchmarks.fobo.problems``, rotated and shifted anew for every seed; minima lie within 3/5 of the
+way from the centre to the edge. Groups that change them:
+
+- ``edges``: minima at up to 19/20 of the way;
+- ``few``: four parameters matter;
+- ``noise``: normal noise on every value;
+- ``steps``: every parameter is rounded to 32 steps, so the function is constant on small boxes;
+- ``plateaus``: values above the lowest fifth of random ones are cut off: most of the cube tells nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Objective = Callable[[Array], float]
+
+CHANGED = ("condition 1e2", "rosenbrock", "ackley")
+SUITE = {
+    "quadratics": ("condition 1e2", "condition 1e4", "condition 1e6"),
+    "valleys": ("rosenbrock", "dixon-price", "powell", "powers"),
+    "multimodal": ("levy", "styblinski-tang", "rastrigin", "griewank", "ackley"),
+    **dict.fromkeys(("edges", "few", "noise", "steps", "plateaus"), CHANGED),
+}
+SHORT = {"quadratics": ("condition 1e4",), "valleys": ("rosenbrock",), "multimodal": ("ackley",)}
+GROUP_OF = {name: group for group in ("quadratics", "valleys", "multimodal") for name in SUITE[group]}
+FEW = 4  # parameters that matter in ``few``
+OUT = 0.475  # distance of a minimum from the centre, in the coordinate where it is largest, in ``edges``
+STEPS = 32
+NOISE = 0.01  # standard deviation of ``noise``, as a share of the value at the centre
+LOWEST = 0.2  # share of random values that a plateau leaves
+
+
+def function_of(group: str, name: str, d: int, seed: int) -> Objective:
+    """Return a function without its noise."""
+    from benchmarks.fobo.problems import Problem
+
+    width = min(FEW, d) if group == "few" else d
+    function = Problem(GROUP_OF[name], name, width, seed).objective()
+    rng = np.random.default_rng([seed, d, 23])
+    if group == "few":
+        chosen = rng.permutation(d)[:width]
+        return lambda u: function(u[chosen])[0]
+    if group == "edges":  # the cube moves, and the minimum with it: away from the centre
+        direction = rng.uniform(-1, 1, d)
+        shift = (OUT - 0.3) * direction / np.abs(direction).max()
+        return lambda u: function(u - shift)[0]
+    if group == "steps":
+        return lambda u: function(np.round(STEPS * u) / STEPS)[0]
+    if group == "plateaus":
+        level = float(np.quantile([function(each)[0] for each in rng.random((500, d))], LOWEST))
+        return lambda u: min(function(u)[0], level)
+    return lambda u: function(u)[0]
+
+
+def noise_of(group: str, function: Objective, d: int, seed: int) -> Callable[[], float]:
+    """Return what draws the noise of a value: zero but in ``noise``."""
+    if group != "noise":
+        return lambda: 0.0
+    rng, deviation = np.random.default_rng([seed, d, 24]), NOISE * abs(function(np.full(d, 0.5)))
+    return lambda: float(rng.normal(0.0, deviation))
