@@ -50,7 +50,7 @@ class FOBO(Strategy):
         ``"matern52"`` (default), ``"rbf"`` or ``"rational_quadratic"``. Where Hessians are told, Matern-7/2 replaces
         Matern-5/2, whose sample paths have no second derivative. With ``pip install 'sonde[jax]'`` also any kernel of
         ``sonde.kernels`` with differentiable sample paths, as in ``sonde.GP``: the global model has it, in any
-        dimension, and learns from values and gradients. Local searches keep Matern-5/2.
+        dimension, and learns from values and gradients. Local searches keep their own.
     trend
         The mean function: ``"none"``, ``"quadratic"``, ``"bowl"`` (a quadratic with the same curvature in all
         directions), or the one with the highest marginal likelihood (``"auto"``). A kernel of yours has its trend in

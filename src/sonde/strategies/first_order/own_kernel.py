@@ -13,7 +13,7 @@ from sonde.trials import History
 
 
 class OwnKernelGradientModel(GradientModel):
-    """The user's kernel is that of the global model, in any dimension; local models keep Matern-5/2."""
+    """The user's kernel is that of the global model, in any dimension; local models keep theirs."""
 
     in_any_dimension = True
 
