@@ -145,10 +145,11 @@ def fobo(objective: Callable[[np.ndarray], Any], d: int, seed: int, *, variant: 
 @contextmanager
 def _changed(variant: str) -> Iterator[None]:
     """Leave out a part of ``fobo``."""
-    from sonde.strategies.first_order import local_search
+    from sonde.strategies.first_order import active_searches, local_search
     from sonde.strategies.first_order.gradient_model import GradientModel
     from sonde.strategies.sobol import CentreFirst, Sobol
     from sonde.surrogates.gradient import region
+    from sonde.surrogates.gradient.global_trend import GlobalTrends
 
     changes: dict[str, tuple[Any, str, Any]] = {
         "no misfits": (region, "BOUNDS", np.array([*region.BOUNDS.T[:3], (-60.0, -59.0)]).T),
@@ -157,6 +158,8 @@ def _changed(variant: str) -> Iterator[None]:
         "global from the start": (GradientModel, "in_any_dimension", True),
         "no centre": (CentreFirst, "_points", Sobol._points),
         "converges at 1e-3": (local_search, "COARSE", 1e-3),
+        "starts anywhere": (GlobalTrends, "sample_minimizer", _anywhere),
+        "single starts": (active_searches, "STARTS", 1),
     }
     if not variant:
         yield
@@ -170,7 +173,12 @@ def _changed(variant: str) -> Iterator[None]:
         setattr(owner, name, before)
 
 
-VARIANTS = ("no misfits", "misfits always", "no caution", "global from the start", "no centre", "converges at 1e-3")
+def _anywhere(trends: Any, rng: np.random.Generator) -> np.ndarray:
+    return rng.random(len(trends.components[0].mean) - 2) - 0.5
+
+
+VARIANTS = ("no misfits", "misfits always", "no caution", "global from the start", "no centre", "converges at 1e-3",
+            "starts anywhere", "single starts")  # fmt: skip
 METHODS: dict[str, Callable[[Any, int, int], None]] = {
     "lbfgs-r": partial(lbfgs, centre=False), "lbfgs-c": partial(lbfgs, centre=True), "fobo": fobo,
     **{variant: partial(fobo, variant=variant) for variant in VARIANTS},

@@ -36,8 +36,9 @@ def bash(block: str) -> None:
 def run(command: str, interrupted: bool = False) -> None:
     """Run a command to its end, or interrupt it once it has started a program."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    heard = "exec env --default-signal=INT"  # a shell's background jobs, and so its tests, ignore Ctrl-C
     with subprocess.Popen(
-        ["bash", "-c", f"exec {command}" if interrupted else command],
+        ["bash", "-c", f"{heard} {command}" if interrupted else command],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
     ) as process:  # fmt: skip
         if interrupted:
