@@ -48,8 +48,9 @@ class ExactModel:
 
     def fit(self, space: Space, history: History, key: Key, *, exploring: bool = False) -> Surrogate:
         """Return the Gaussian process of the history; for exploration, hyperparameters are drawn in any case."""
-        given = "draw" if self._hyperparameters == "auto" else self._hyperparameters
-        hyperparameters = EXPLORING[given] if exploring else given
+        hyperparameters = self._hyperparameters
+        if exploring or hyperparameters == "auto":
+            hyperparameters = EXPLORING[hyperparameters]
         return fit_exact(space, history, self._fits, hyperparameters=hyperparameters, key=key)
 
     def fit_region(self, space: Space, history: History, region: Region) -> Surrogate:

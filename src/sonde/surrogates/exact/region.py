@@ -63,7 +63,7 @@ def fit_region(plain: Features, region: Region, units: Array, values: Array, dev
     features = Features(plain.choices, origin=tuple(region.centre.tolist()), side=region.side)
     x, scale = features(units[rows]), scale_of(values)
     y = np.maximum(scale(values), -HIGHEST)
-    misfits = np.maximum((y - y[nearest]) ** 2, 0.0)
+    misfits = (y - y[nearest]) ** 2
     evidence = Evidence(ObservationLayout(x), y, scale.noise(values, deviations), misfits=misfits)
     prior = region_prior(len(plain.choices), region.side)
     theta = np.concatenate([prior.location[: prior.size], START])
