@@ -21,6 +21,10 @@ OF_THE_EXTRA = re.compile(
 )
 
 
+# Most programs of the tests run once, so that compiling is what takes time. These make XLA quick at it.
+QUICKLY_COMPILED = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "XLA_FLAGS": "--xla_cpu_use_fusion_emitters=false"}
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--jax", choices=["without", "only"], help="run the core's tests without JAX, or the others only")
 
@@ -29,7 +33,8 @@ def pytest_configure(config: pytest.Config) -> None:
     threadpool_limits(1)  # processes of the run are enough for the cores; so it is in those that tests start
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # most programs run once; see compiled_as_for_users
+    for name, value in QUICKLY_COMPILED.items():
+        os.environ.setdefault(name, value)
     config.addinivalue_line("markers", "jax: needs the extra of that name")
     if config.getoption("--jax") == "without":  # here, and in the processes that tests start
         runpy.run_path(str(WITHOUT_JAX / "sitecustomize.py"))
@@ -61,15 +66,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture
-def compiled_as_for_users(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let JAX optimize what it compiles, here and in processes that the test starts: errors may come of that too."""
-    import jax
-
-    monkeypatch.delenv("JAX_DISABLE_MOST_OPTIMIZATIONS")
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", False)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
+def compiled_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let JAX optimize what it compiles in processes that the test starts: errors may come of that too."""
+    for name in QUICKLY_COMPILED:
+        monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="session")

@@ -26,8 +26,8 @@ def test_every_step_is_that_of_the_library(name: str, function: str) -> None:
     ("name", "function"), [("pbil-lambda", "leadingones"), ("pbil-epsilon", "onemax"), ("cga-n", "leadingones")]
 )
 def test_it_needs_as_many_calls_as_the_library(name: str, function: str) -> None:
-    ours = [Compiled(ALGORITHMS[name](20, 0), seed).hit(function).calls for seed in range(40)]
-    theirs = [hit(ALGORITHMS[name](20, seed), FUNCTIONS[function]).calls for seed in range(40)]
+    ours = [Compiled(ALGORITHMS[name](12, 0), seed).hit(function).calls for seed in range(40)]
+    theirs = [hit(ALGORITHMS[name](12, seed), FUNCTIONS[function]).calls for seed in range(40)]
     assert mannwhitneyu(ours, theirs).pvalue > 1e-3
     assert 0.5 < np.median(ours) / np.median(theirs) < 2
 

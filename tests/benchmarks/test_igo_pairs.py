@@ -37,8 +37,8 @@ def test_every_step_is_that_of_the_library(name: str, function: str) -> None:
 @pytest.mark.parametrize(("name", "function"), [("pbil-epsilon", "onemax"), ("cga-n", "leadingones")])
 def test_it_needs_as_many_calls_as_the_library(name: str, function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CHUNK", 500)
-    ends = hit_together(ALGORITHMS[name](20, 0), range(80), function, 20_000, interpret=True)
-    theirs = [hit(ALGORITHMS[name](20, seed), FUNCTIONS[function]).calls for seed in range(80)]
+    ends = hit_together(ALGORITHMS[name](12, 0), range(60), function, 20_000, interpret=True)
+    theirs = [hit(ALGORITHMS[name](12, seed), FUNCTIONS[function]).calls for seed in range(60)]
     assert all(end.found for end in ends)
     assert mannwhitneyu([end.calls for end in ends], theirs).pvalue > 1e-3
 

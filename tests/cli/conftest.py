@@ -66,7 +66,7 @@ def is_gone() -> Callable[[int], bool]:
     """Whether a process ends within a few seconds; one that is dead but not yet collected has ended."""
 
     def gone(pid: int) -> bool:
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             try:
                 os.kill(pid, 0)

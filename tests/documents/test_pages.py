@@ -41,6 +41,7 @@ def program(page: Path) -> str:
     return "\n".join([imports, before, *steps, after]) if steps else ""
 
 
+@pytest.mark.usefixtures("compiled_as_for_users")
 @pytest.mark.parametrize(
     "page",
     [
@@ -51,7 +52,6 @@ def program(page: Path) -> str:
 )
 def test_every_block_runs_as_printed(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=os.pathsep)  # for shell.py
-    monkeypatch.delenv("JAX_DISABLE_MOST_OPTIMIZATIONS")  # compiled as for users
     script = tmp_path / "page.py"
     script.write_text(program(page), encoding="utf-8")
     done = subprocess.run([sys.executable, script.name], cwd=tmp_path, capture_output=True, text=True, timeout=250)

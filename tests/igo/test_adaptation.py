@@ -140,6 +140,6 @@ def test_the_sample_size_is_about_constant_on_onemax() -> None:
 
 
 def test_the_sample_size_grows_on_leadingones() -> None:
-    sizes = sizes_on(leadingones, 200, seed=0)
+    sizes = sizes_on(leadingones, 120, seed=0)
     first, *_, last = (part.mean() for part in np.array_split(sizes, 5))
     assert last > 1.5 * first

@@ -123,16 +123,6 @@ def test_a_function_that_is_not_a_covariance_is_refused() -> None:
         Gram(DotProduct(lambda xy: -xy), points(5)).solve(np.ones(5))
 
 
-@pytest.mark.usefixtures("compiled_as_for_users")
-@pytest.mark.parametrize("kernel", [Matern52(), Matern52() + 0.1 * Polynomial(2)], ids=["isotropic", "mixture"])
-def test_twenty_thousand_entries(kernel: object) -> None:
-    operator = ValueGradientGram(kernel, points(200, d=100) / 10)  # type: ignore[arg-type]
-    b = np.random.default_rng(0).normal(size=operator.in_size())
-    found = operator.solve(b, noise=1e-4)
-    assert (found.method, found.converged) == ("conjugate gradients", True)
-    assert found.residual < 1e-7
-
-
 def test_single_precision_has_its_own_jitter_and_says_so() -> None:
     indefinite = DotProduct(lambda xy: -xy)
     with pytest.raises(NotPositiveDefinite, match="with jitter 3e-04"):

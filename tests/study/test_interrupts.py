@@ -73,7 +73,7 @@ def test_ctrl_c_during_a_suggestion_ends_the_run_at_once(tmp_path: Path, sqlite_
     assert [trial.state for trial in study.trials if trial.state != "lost"].count("running") == 0
     begun = time.monotonic()
     study.ask()  # no other process is the suggester
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15  # of the 20 of its lease
     study.release(study.trials[-1])
     study.close()
     again = started(tmp_path, "assert len(run(sys.argv[1]).study.history.values) >= 6; print('done')", sqlite_url)

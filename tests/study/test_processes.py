@@ -82,4 +82,4 @@ sonde.Study(sonde.Space(x=sonde.Float(0, 1)), storage=sys.argv[1], name="study",
     study = sonde.Study(sonde.Space(x=sonde.Float(0, 1)), storage=sqlite_url, name="study")
     started = time.monotonic()
     assert study.ask().number == 0
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 15  # of the 20 of its lease

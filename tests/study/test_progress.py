@@ -21,7 +21,7 @@ SPACE = sonde.Space(x=sonde.Float(0, 1))
 
 def eventually(condition: Callable[[], Any]) -> Any:
     """Wait until a condition holds, and return its value."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 100
     while not (found := condition()):
         assert time.monotonic() < deadline, "it never showed"
         time.sleep(0.02)

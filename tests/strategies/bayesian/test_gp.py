@@ -61,7 +61,7 @@ def test_it_finds_the_minimum_of_a_bowl_to_many_digits() -> None:
 
 
 def test_it_finds_the_minimum_of_a_mixed_conditional_space() -> None:
-    best = run(MIXED, mixed_loss, 60).best_params
+    best = run(MIXED, mixed_loss, 45).best_params
     assert (best["kind"], best["on"], best["order"]) == ("b", False, 3)
     assert abs(best["n"] - 42) <= 1
     assert abs(math.log10(best["rate"]) + 2) < 0.1
@@ -266,7 +266,7 @@ def test_spaces_of_all_kinds(space: sonde.Space) -> None:
     assert all(trial.params in space for trial in study.trials)
 
 
-@examples(25)
+@examples(15)
 @given(st.lists(st.one_of(st.floats(), st.none(), st.sampled_from([0.0, 1.0, 1e300, -1e300])), min_size=4, max_size=14))
 def test_any_mix_of_results_leaves_suggestions_finite_and_distinct(results: list[float | None]) -> None:
     study = sonde.Study(MIXED, strategy="gp", seed=1)

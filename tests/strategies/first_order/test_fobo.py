@@ -307,8 +307,7 @@ def test_noisy_gradients_raise_no_warning() -> None:
 
 def test_right_gradients_of_a_multimodal_function_raise_no_warning() -> None:
     """Warnings are errors here."""
-    for seed in (0, 1):
-        assert "models 24 values and 96 partial derivatives" in run(cube(4, 5.0), ackley, 24, seed=seed).explain()
+    assert "models 24 values and 96 partial derivatives" in run(cube(4, 5.0), ackley, 24).explain()
 
 
 # odd input
@@ -496,7 +495,7 @@ def test_a_high_dimensional_mixed_space() -> None:
         return sonde.Evaluation(value + 10 * worse, gradient={f"x{i}": gradients[i] for i in range(42)})
 
     study = sonde.Study(space, strategy="fobo", seed=1)
-    for _ in range(32):
+    for _ in range(24):
         trial = study.ask()
         study.tell(trial, objective(trial))
     first = min(trial.value for trial in study.trials[:FIRST])

@@ -7,7 +7,6 @@ from tests.surrogates.models import numeric_gradient
 
 from sonde.surrogates.gradient.fitting import (
     FORMS,
-    KEPT,
     STEEP,
     ModelForm,
     Observations,
@@ -236,11 +235,13 @@ def test_other_data_have_another_fit(changed: str) -> None:
     assert fits.fit(PLANE, observations) is fits.fit(PLANE, observations)
 
 
-def test_few_fits_are_remembered() -> None:
+def test_few_fits_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonde.surrogates.gradient.fitting.KEPT", 3)
     fits, observations = WarmStartedGradientFits("rbf", PLAIN[:1]), quadratic(2, d=1)
-    for i in range(KEPT + 3):  # of two results each
-        fits.fit(np.arange(1), observations._replace(values=observations.values * (1 + i)))
-    assert len(fits._known) == KEPT
+    several = [observations._replace(values=observations.values * (1 + i)) for i in range(6)]
+    first, *_, last = (fits.fit(np.arange(1), each) for each in several)
+    assert fits.fit(np.arange(1), several[-1]) is last
+    assert fits.fit(np.arange(1), several[0]) is not first
 
 
 # extreme data
