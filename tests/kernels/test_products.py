@@ -67,9 +67,8 @@ def test_products_by_autodiff(name: str) -> None:
     assert relative(plain.mv(v), plain.as_matrix() @ v) < 1e-12
 
 
-# one or two of each structure: its derivatives in x and y differ, those of the function in its scalars are JAX's
-SECOND_ORDER = ["rbf", "matern 7/2", "polynomial", "rbf network", "product", "ard", "low rank", "user: inner products",
-                "cosine"]  # fmt: skip
+SECOND_ORDER = ["rbf", "rational quadratic", "matern 7/2", "polynomial", "exponentiated dot", "neural network",
+                "rbf network", "product", "ard", "low rank", "user: inner products", "cosine"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SECOND_ORDER)
