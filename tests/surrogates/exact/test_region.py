@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sonde.surrogates.exact.region import NEAREST, Region, RegionFit, fit_region, scale_of
+from sonde.surrogates.exact.region import NEAREST, Region, RegionFit, censored, fit_region, scale_of
 from sonde.surrogates.features import Features
 
 Array = NDArray[np.float64]
@@ -59,6 +59,27 @@ def test_values_far_above_the_best_do_not_hide_what_is_near_it() -> None:
     means, deviations = predictions(model, new)
     assert np.corrcoef(means, steep(new))[0, 1] > 0.8
     assert np.mean(np.abs(means - steep(new)) < 3 * deviations) > 0.9
+
+
+def test_a_plateau_does_not_hide_the_quadratic_below_it() -> None:
+    def clipped(units: Array) -> Array:
+        return np.minimum(ellipsoid(units), 600.0)
+
+    model, units, values = fitted(clipped, 60, 5)
+    plateau = values == 600.0
+    assert 20 < np.sum(plateau) < 40
+    new = units[int(np.argmin(values))] + 0.1 * (np.random.default_rng(5).random((50, 5)) - 0.5)
+    means, _ = predictions(model, new)
+    assert np.abs(means - ellipsoid(new)).max() < 0.01 * np.std(ellipsoid(new))
+    # a censored result is a bound: the model predicts what the others say, never less than the bound
+    assert np.all(predictions(model, units[plateau])[0] > 599.0)
+    assert np.median(predictions(model, units[plateau])[0]) > 700.0
+
+
+def test_two_equal_values_or_all_but_one_are_no_plateau() -> None:
+    assert not censored(np.array([3.0, 1.0, 3.0, 2.0])).any()
+    assert not censored(np.array([3.0, 3.0, 3.0, 2.0])).any()
+    assert censored(np.array([3.0, 3.0, 3.0, 2.0, 1.0])).tolist() == [True, True, True, False, False]
 
 
 def test_noise_is_inferred_beside_the_misfits() -> None:

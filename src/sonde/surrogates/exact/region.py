@@ -9,6 +9,10 @@ the centre, e^2 (y_i - y_centre)^2, besides noise that is the same for all. So v
 explained roughly: neither a logarithm of the values nor their clipping is needed, and a quadratic, where e^2 is tiny,
 is solved to the last digits.
 
+Where several results share the highest value, it may be a bound: a clipped loss, an accuracy at chance level. No
+quadratic is flat there, so these results are *censored*: hyperparameters are fitted to the others, and each of these
+counts as what the others predict, if that is worse than the bound.
+
 Symbols: n observations, d parameters; y in units of the distance from the median to the best, higher is better.
 """
 
@@ -21,7 +25,7 @@ from numpy.typing import NDArray
 
 from sonde.surrogates.features import Features
 from sonde.surrogates.gaussian_process.covariance import Covariance
-from sonde.surrogates.gaussian_process.estimates import fit
+from sonde.surrogates.gaussian_process.estimates import best_start, fit
 from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
 from sonde.surrogates.gaussian_process.observations import ObservationLayout
 from sonde.surrogates.gaussian_process.posterior import ExactPosterior
@@ -30,11 +34,17 @@ from sonde.surrogates.priors import region_prior
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 NEAREST = 256  # observations at most
 ITERATIONS = 60  # of L-BFGS on the hyperparameters
 HIGHEST = 1e75  # of a value in units of the median's distance: its square is finite
-START = 0.0, -9.0, -2.0, -9.0  # where log s, log noise, log b and log e^2 start
+# starts of log s, log noise, log b and log e^2: the density has several modes, such as nearly quadratic and without
+# noise, or smooth and explained roughly far from the centre
+STARTS = tuple(
+    (s, noise, b, e) for s in (0.0, -6.0) for b in (-2.0, 2.0, 6.0) for noise, e in ((-9.0, -9.0), (-14.0, -20.0))
+)
+SHARED = 3  # results that share the highest value, from which on it is a bound
 
 
 class Region(NamedTuple):
@@ -61,15 +71,32 @@ def fit_region(plain: Features, region: Region, units: Array, values: Array, dev
     nearest = int(np.searchsorted(rows, np.argmin(distances)))
     values, deviations = values[rows], deviations[rows]
     features = Features(plain.choices, origin=tuple(region.centre.tolist()), side=region.side)
-    x, scale = features(units[rows]), scale_of(values)
+    x, known = features(units[rows]), ~censored(values)
+    scale = scale_of(values[known])
     y = np.maximum(scale(values), -HIGHEST)
-    misfits = (y - y[nearest]) ** 2
-    evidence = Evidence(ObservationLayout(x), y, scale.noise(values, deviations), misfits=misfits)
-    prior = region_prior(len(plain.choices), region.side)
-    theta = np.concatenate([prior.location[: prior.size], START])
-    covariance, _ = fit(Covariance(features.groups, theta, "quadratic"), prior, evidence, iterations=ITERATIONS)
-    noise = evidence.noise(covariance) - covariance.noise
-    return RegionFit(features, scale, ExactPosterior.of(covariance, x, y, noise), rows, y)
+    told = scale.noise(values, deviations)
+
+    def evidence(which: Mask) -> Evidence:
+        return Evidence(ObservationLayout(x[which]), y[which], told[which], misfits=(y[which] - y[nearest]) ** 2)
+
+    prior, learned = region_prior(len(plain.choices), region.side), evidence(known)
+    thetas = [np.concatenate([prior.location[: prior.size], start]) for start in STARTS]
+    start = best_start([Covariance(features.groups, theta, "quadratic") for theta in thetas], prior, learned)
+    covariance, _ = fit(start, prior, learned, iterations=ITERATIONS)
+
+    def posterior(which: Mask) -> ExactPosterior:
+        noise = evidence(which).noise(covariance) - covariance.noise
+        return ExactPosterior.of(covariance, x[which], y[which], noise)
+
+    if not known.all():
+        y[~known] = np.minimum(y[~known], posterior(known).marginals(x[~known]).mean[:, 0])
+    return RegionFit(features, scale, posterior(np.ones_like(known)), rows, y)
+
+
+def censored(values: Array) -> Mask:
+    """Return which values (n,) are bounds: the highest ones, if several are equal and at least two others are known."""
+    highest = np.asarray(values == np.max(values))
+    return highest & (SHARED <= np.sum(highest) <= len(values) - 2)
 
 
 def scale_of(values: Array) -> Scale:

@@ -5,7 +5,7 @@ Symbols: theta the hyperparameters (``covariance``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
@@ -47,6 +47,11 @@ def fit(covariance: Of, prior: Prior, evidence: Evidence, *, iterations: int) ->
         covariance.theta, prior.low, prior.high, maxiter=iterations,
     )  # fmt: skip
     return replace(covariance, theta=theta), score
+
+
+def best_start(starts: Sequence[Of], prior: Prior, evidence: Evidence) -> Of:
+    """Return the covariance of the highest posterior density, of several where a fit may start."""
+    return max(starts, key=lambda each: evidence.value(each) + prior.log_density(each.theta)[0])
 
 
 def sample(
