@@ -7,9 +7,12 @@ from numpy.typing import NDArray
 
 from sonde.sampling import Key, sobol
 from sonde.space import Space
+from sonde.strategies.initial_design import first_count
 from sonde.strategies.novelty import novel_rows
 from sonde.strategies.port import Strategy
 from sonde.trials import History
+
+CENTRE = 0.5
 
 
 class Sobol(Strategy):
@@ -30,9 +33,17 @@ class Sobol(Strategy):
 
 
 class CentreFirst(Sobol):
-    """A Sobol sequence whose first point is the centre of the space: there, no minimum is farther than half a side."""
+    """A Sobol sequence whose first point is the centre of the space: there, no minimum is farther than half a side.
+
+    The continuous coordinates of the initial design fill a box of this ``side`` around the centre.
+    """
+
+    def __init__(self, side: float = 1.0) -> None:
+        self._side = side
 
     def _points(self, space: Space, count: int, key: Key) -> NDArray[np.float64]:
         points = super()._points(space, count, key)
-        points[: max(0, 1 - key.number)] = 0.5
-        return points
+        numbers = np.arange(key.number, key.number + count)[:, None]
+        boxed = (numbers < first_count(space)) & np.array([axis.continuous for axis in space.codec.axes])
+        points = np.where(boxed, CENTRE + self._side * (points - CENTRE), points)
+        return np.where(numbers == 0, CENTRE, points)

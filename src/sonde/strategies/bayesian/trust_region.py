@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-WIDEST, START, NARROWEST = 1.6, 0.8, 2.0**-7
+WIDEST, START, NARROWEST = 1.6, 0.4, 2.0**-7
 SUCCESSES = 3  # in a row, to double
 GAIN = 1e-3  # in units of the distance from the median to the best: less is no success
 EDGE = 1e-9  # a trial so little outside the region is at its border
