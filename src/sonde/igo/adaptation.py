@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array: TypeAlias = NDArray[np.float64]
+from sonde.arrays import Array
 
 ALPHA = 1.5
 

@@ -22,9 +22,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sonde.arrays import Array, Mask
 from sonde.errors import OptionError
 
-Array: TypeAlias = NDArray[np.float64]
 Samples: TypeAlias = NDArray[Any]
 
 BLOCK = 2**22  # most random numbers drawn at once
@@ -75,7 +75,7 @@ class Bernoulli(Family):
         """Return one half for every bit."""
         return np.full(self.width, 0.5)
 
-    def draw(self, theta: Array, rng: np.random.Generator, count: int) -> NDArray[np.bool_]:
+    def draw(self, theta: Array, rng: np.random.Generator, count: int) -> Mask:
         """Return booleans."""
         below = theta.astype(np.float32)  # probabilities are exact to 6e-8, and drawing takes half the time
         if count * self.width <= BLOCK:
@@ -288,7 +288,7 @@ def _deviations(samples: Samples, theta: Array) -> Array:
     return np.where(np.isnan(samples), 0.0, samples - theta)
 
 
-def _mean_product(weights: Array, bits: NDArray[np.bool_]) -> Array:
+def _mean_product(weights: Array, bits: Mask) -> Array:
     """Return mean_i w_i x_i; the memory is linear in the number of bits for large generations too."""
     count = len(weights)
     if bits.size <= BLOCK:

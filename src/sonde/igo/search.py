@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sonde.arrays import Array
 from sonde.errors import OptionError
 from sonde.igo.adaptation import ALPHA, Adaptation
 from sonde.igo.families import Family, Samples, whole_number
 from sonde.igo.preference import Preference, centred, weigh
-
-Array: TypeAlias = NDArray[np.float64]
 
 ADAPTED = ("lambda", "epsilon", None)
 

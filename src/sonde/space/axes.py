@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.space.axis import Axis
-
-Array = NDArray[np.float64]
 
 
 class Axes:

@@ -17,7 +17,9 @@ from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from sonde.arrays import Array
 
 # With more points a float64 cannot distinguish neighbouring lattice points after a mapping to [0, 1] and back.
 MAX_POINTS = 2**50
@@ -77,7 +79,7 @@ class Axis:
         start, stop = self.edges
         return stop - start or 1.0
 
-    def project(self, numbers: ArrayLike) -> NDArray[np.float64]:
+    def project(self, numbers: ArrayLike) -> Array:
         """Return the nearest numbers of the axis: on the lattice, or within the bounds."""
         numbers = np.asarray(numbers, dtype=float)
         if self.continuous:
@@ -86,12 +88,12 @@ class Axis:
         low, step, scale = self.grid
         return np.asarray((low + np.clip(index, 0, self.size - 1) * step) / scale)
 
-    def to_unit(self, numbers: ArrayLike) -> NDArray[np.float64]:
+    def to_unit(self, numbers: ArrayLike) -> Array:
         """Map numbers of the axis to [0, 1]."""
         scaled = self._scaled(np.asarray(numbers, dtype=float))
         return np.clip((scaled - self.edges[0]) / self.width, 0.0, 1.0)
 
-    def from_unit(self, units: ArrayLike) -> NDArray[np.float64]:
+    def from_unit(self, units: ArrayLike) -> Array:
         """Map [0, 1] to numbers of the axis; on a lattice, to the point of the interval."""
         units = np.asarray(units, dtype=float)
         scaled = self.edges[0] + units * self.width
@@ -100,12 +102,12 @@ class Axis:
             return numbers
         return np.where(units >= 1, self.high, np.where(units <= 0, self.low, numbers))  # exp(log(8)) is not 8
 
-    def derivative(self, numbers: ArrayLike) -> NDArray[np.float64]:
+    def derivative(self, numbers: ArrayLike) -> Array:
         """Return d number / d unit of the scale; for a lattice, of its continuous scale."""
         numbers = np.asarray(numbers, dtype=float)
         return (numbers if self.log else np.ones_like(numbers)) * self.width
 
-    def second_derivative(self, numbers: ArrayLike) -> NDArray[np.float64]:
+    def second_derivative(self, numbers: ArrayLike) -> Array:
         """Return d^2 number / d unit^2 of the scale."""
         numbers = np.asarray(numbers, dtype=float)
         return numbers * self.width**2 if self.log else np.zeros_like(numbers)
@@ -125,7 +127,7 @@ class Axis:
             low, high = low - (min(half, low / 2) if self.log else half), self.point(self.size - 1) + half
         return float(self._scaled(np.asarray(low))), float(self._scaled(np.asarray(high)))
 
-    def _scaled(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _scaled(self, numbers: Array) -> Array:
         return np.log(numbers) if self.log else numbers
 
     @cached_property

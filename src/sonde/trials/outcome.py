@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.errors import EvaluationError
 from sonde.space import Space
 from sonde.space.parameters import as_float
 from sonde.trials.attributes import short
 from sonde.trials.evaluation import Evaluation
 from sonde.trials.state import State
-
-Array = NDArray[np.float64]
 
 MAX_ERROR_CHARACTERS = 20_000
 

@@ -19,8 +19,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.lax import stop_gradient as constant
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Index
 from sonde.surrogates.basis.losses import JITTER
 from sonde.surrogates.basis.networks import ACTIVATIONS, GAIN, Network
 from sonde.surrogates.basis.regression import ALPHA, BETA, BOUNDS
@@ -31,7 +31,6 @@ from sonde.surrogates.basis.training import (
     RECORDED,
     RESTARTS,
     WEIGHT_DECAY,
-    Rows,
     batch_size,
     diverged,
     flatten,
@@ -40,8 +39,6 @@ from sonde.surrogates.basis.training import (
     minibatch,
     unflatten,
 )
-
-Array = NDArray[np.float64]
 
 exact_matmul = partial(jnp.matmul, precision="highest")  # by default a GPU rounds to ten bits (TF32)
 PREALLOCATE = "XLA_PYTHON_CLIENT_PREALLOCATE"  # read when a GPU is first opened
@@ -66,7 +63,7 @@ def visible() -> bool:
 
 
 def train(
-    network: Network, x: Array, targets: Array, rows: Sequence[Rows], *, steps: int, rng: np.random.Generator,
+    network: Network, x: Array, targets: Array, rows: Sequence[Index], *, steps: int, rng: np.random.Generator,
     loss: str = "squares", optimizer: str = "adam", speed: float = 1.0, device: str = "gpu",
 ) -> tuple[Network, list[float]]:  # fmt: skip
     """Return the networks after training network k on ``rows[k]``, and the mean losses, as ``training.train`` does."""
