@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sonde.arrays import Array, Mask
 from sonde.errors import OptionError
-from sonde.igo.classics import PBIL
+from sonde.igo.search import PBIL
 
 Masks: TypeAlias = dict[str, Mask]
 
