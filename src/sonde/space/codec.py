@@ -17,7 +17,7 @@ import numpy as np
 
 from sonde.arrays import Array, Mask
 from sonde.errors import ConfigurationError
-from sonde.space.axes import Axes
+from sonde.space.axis import Axes
 from sonde.space.conditions import Conditions
 from sonde.space.parameters import Parameter
 
