@@ -24,8 +24,8 @@ import numpy as np
 
 from sonde.arrays import Array, Index, Mask
 from sonde.kernels import Isotropic, Kernel, Product, Scaled
-from sonde.kernels.bessel import bessel
 from sonde.kernels.inputs import MappedKernel
+from sonde.kernels.isotropic import bessel
 from sonde.kernels.maps import LinearMap, Map
 from sonde.kernels.parameters import positive
 from sonde.kernels.separable import Entries
