@@ -14,7 +14,7 @@ from sonde.storage import Storage, open_storage
 from sonde.strategies import Strategy
 from sonde.study import Study, checks
 from sonde.study.best import best_value
-from sonde.study.giving_up import FAILURES
+from sonde.study.loop import FAILURES
 from sonde.trials import Trial
 
 

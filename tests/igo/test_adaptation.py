@@ -11,8 +11,8 @@ import pytest
 from tests.igo.searches import FAMILIES, calls_until, leadingones, onemax
 
 from sonde.igo import IGO, PBIL
-from sonde.igo.adaptation import Adaptation
 from sonde.igo.preference import centred, weigh
+from sonde.igo.search import Adaptation
 
 
 def test_equations_10_and_12() -> None:

@@ -27,7 +27,7 @@ from sonde.kernels import (
     RBFNetwork,
     White,
 )
-from sonde.kernels.bessel import bessel
+from sonde.kernels.isotropic import bessel
 
 
 def distance(x: np.ndarray, y: np.ndarray) -> float:

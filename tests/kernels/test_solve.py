@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tests.kernels.zoo import points
 
-import sonde.kernels.logdet
 import sonde.kernels.solve
 from sonde.errors import NotPositiveDefinite
 from sonde.kernels import (
@@ -27,7 +26,6 @@ KINDS = [Gram, GradientGram, ValueGradientGram, HessianGram]
 @pytest.fixture
 def iterative(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sonde.kernels.solve, "DENSE_SIZE", 0)
-    monkeypatch.setattr(sonde.kernels.logdet, "DENSE_SIZE", 0)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from rich.console import Console
 import sonde
 from sonde.activity import doing, watching
 from sonde.strategies.sobol import Sobol
-from sonde.study.progress import Bar, Lines
-from sonde.study.saying import counted
+from sonde.study.progress import Bar, Lines, counted
 
 SPACE = sonde.Space(x=sonde.Float(0, 1))
 

@@ -1,4 +1,4 @@
-"""The running programs, each in a process group of its own; none outlives Sonde.
+"""The running programs, each in a process group of its own, and the signals that end them; none outlives Sonde.
 
 ``stop`` may be called from a signal handler: it kills all groups, and no program can start afterwards.
 """
@@ -10,14 +10,17 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from types import FrameType
 from typing import IO
 
 KEPT = 64 * 1024  # bytes kept of each output: a program may print for days
 _CHUNK = KEPT
 _PATIENCE = 1.0  # seconds to wait for an output that a background program keeps open
+# SIGHUP (closed terminal; not on Windows) reaches only this process: the programs have sessions of their own.
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,43 @@ class Children:
             )  # fmt: skip
             self._running.add(process)
             return process
+
+
+class EndedBySignal(KeyboardInterrupt):
+    """A signal ended the run."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"signal {number}")
+        self.exit_code = 128 + number  # the convention of shells
+
+
+@contextmanager
+def ending_on_signals(children: Children) -> Iterator[None]:
+    """Stop the children on a signal, then raise ``EndedBySignal``; ignored signals (nohup) stay ignored.
+
+    Inside a transaction of the study the interrupt is raised after it. A second signal is raised at once.
+    """
+    from sonde.study.interrupts import interrupt
+
+    received: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        children.stop()
+        interrupt(EndedBySignal(number))
+
+    handled = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handle) for number in handled}
+    try:
+        yield
+    except BaseException:  # whatever a signal has interrupted may fail in its own way
+        if not received:
+            raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if received:
+        raise EndedBySignal(received[0])
 
 
 class _Tail(threading.Thread):

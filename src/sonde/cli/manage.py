@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from sonde.cli import output
-from sonde.cli.opening import existing_storage, existing_study, only_study
-from sonde.cli.options import json_option, name_option, storage_option
+from sonde.cli.opening import existing_storage, existing_study, json_option, name_option, only_study, storage_option
 from sonde.errors import OptionError
 from sonde.text import printable
 

@@ -1,18 +1,30 @@
-"""Opens existing storages and studies. A command that only reads never creates a database."""
+"""What several commands share: options, and opening existing storages. A command that only reads creates none."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from sonde.errors import OptionError, StorageError, StudyNotFound
 
 if TYPE_CHECKING:
     from sonde.storage import Storage
     from sonde.study import Study
+
+
+storage_option = click.option(
+    "--storage", metavar="URL", envvar="SONDE_STORAGE", show_envvar=True, default="sqlite:///sonde.db",
+    help="Database: sqlite:///file.db, a path ending in .db, or postgresql://...",
+)  # fmt: skip
+study_option = partial(click.option, "--name", metavar="NAME", envvar="SONDE_NAME", show_envvar=True)
+name_option = study_option(help="Name of the study; not needed for the only one.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
 
 @contextmanager

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from sonde.cli import output
-from sonde.cli.children import Children
+from sonde.cli.children import Children, EndedBySignal, ending_on_signals
 from sonde.cli.command import CannotStart, Command, check_program
-from sonde.cli.interruption import EndedBySignal, ending_on_signals
-from sonde.cli.options import json_option, storage_option, study_option
+from sonde.cli.opening import json_option, storage_option, study_option
 from sonde.cli.show import show_best
 from sonde.cli.space_file import read_space
 from sonde.errors import AllFailed, OptionError

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sonde.cli import output
-from sonde.cli.opening import existing_storage, existing_study
-from sonde.cli.options import json_option, name_option, storage_option
+from sonde.cli.opening import existing_storage, existing_study, json_option, name_option, storage_option
 from sonde.cli.template import argument_text
 from sonde.errors import OptionError
 from sonde.text import printable

@@ -2,11 +2,10 @@
 ``done()`` and ``result()``: the pools of ``concurrent.futures``, loky, Dask's ``client.get_executor()`` and many others
 have it.
 
-``inline`` runs in this process, ``processes`` in worker processes that may crash, ``task`` is what is submitted.
+``Inline`` runs in this process, ``Processes`` in worker processes that may crash; a ``Task`` is what is submitted.
 """
 
-from sonde.execution.inline import Inline
-from sonde.execution.port import Executor, Future
+from sonde.execution.port import Executor, Future, Inline
 from sonde.execution.processes import Processes
 from sonde.execution.task import Report, Task
 

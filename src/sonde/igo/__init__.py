@@ -10,13 +10,12 @@ size to the noise of that gradient. No setting is required. The package needs Nu
     ...     bits = search.ask()
     ...     search.tell(bits, 100 - bits.sum(axis=1))
 
-``families`` has the distributions, ``preference`` turns losses into weights, ``adaptation`` measures signal and noise,
-``search`` combines them, ``classics`` has cGA, UMDA and PBIL as special cases, ``structure`` is for training loops.
+``families`` has the distributions, ``preference`` turns losses into weights, ``search`` steps and adapts, with cGA,
+UMDA and PBIL as special cases, ``structure`` is for training loops.
 """
 
-from sonde.igo.classics import PBIL, cga, umda
 from sonde.igo.families import Bernoulli, Categorical, Family, Gaussian, Product
-from sonde.igo.search import IGO
+from sonde.igo.search import IGO, PBIL, cga, umda
 from sonde.igo.structure import Structure
 
 __all__ = ["IGO", "PBIL", "Bernoulli", "Categorical", "Family", "Gaussian", "Product", "Structure", "cga", "umda"]

@@ -22,9 +22,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sonde.arrays import Array, Mask
 from sonde.errors import OptionError
 
-Array: TypeAlias = NDArray[np.float64]
 Samples: TypeAlias = NDArray[Any]
 
 BLOCK = 2**22  # most random numbers drawn at once
@@ -72,11 +72,9 @@ class Bernoulli(Family):
         self.width = self.free = whole_number("the number of bits", count, 1)
 
     def start(self) -> Array:
-        """Return one half for every bit."""
         return np.full(self.width, 0.5)
 
-    def draw(self, theta: Array, rng: np.random.Generator, count: int) -> NDArray[np.bool_]:
-        """Return booleans."""
+    def draw(self, theta: Array, rng: np.random.Generator, count: int) -> Mask:
         below = theta.astype(np.float32)  # probabilities are exact to 6e-8, and drawing takes half the time
         if count * self.width <= BLOCK:
             return rng.random((count, self.width), dtype=np.float32) < below
@@ -91,7 +89,7 @@ class Bernoulli(Family):
             mean = _mean_product(weights, samples)
             total = weights.sum()  # zero for a centred preference
             return mean - (total / len(weights)) * theta if total else mean
-        return weights @ _deviations(samples, theta) / len(weights)
+        return weights @ np.where(np.isnan(samples), 0.0, samples - theta) / len(weights)
 
     def whitened(self, theta: Array, gradient: Array) -> Array:
         """Divide by the standard deviations of the bits."""
@@ -110,7 +108,6 @@ class Bernoulli(Family):
         return min(1 / n, 1 / 4)
 
     def check(self, samples: Samples) -> None:
-        """Raise unless all entries are zero or one."""
         if samples.dtype != bool and not np.isin(samples[~np.isnan(samples)], (0, 1)).all():
             raise OptionError("bits must be 0 or 1")
 
@@ -124,7 +121,6 @@ class Categorical(Family):
         self.free = self.width * (self.categories - 1)
 
     def start(self) -> Array:
-        """Return equal probabilities."""
         return np.full(self.width * self.categories, 1 / self.categories)
 
     def draw(self, theta: Array, rng: np.random.Generator, count: int) -> Array:
@@ -162,7 +158,6 @@ class Categorical(Family):
         return min(1 / (n * (self.categories - 1)), 1 / (2 * self.categories))
 
     def check(self, samples: Samples) -> None:
-        """Raise unless all entries are whole numbers from 0 to K - 1."""
         given = samples[~np.isnan(samples)]
         if not np.all((given >= 0) & (given < self.categories) & (given == np.floor(given))):
             raise OptionError(f"categories must be whole numbers from 0 to {self.categories - 1}")
@@ -233,7 +228,6 @@ class Gaussian(Family):
         return np.where(np.isfinite(self.cells), 0.5 / (self.cells * tail), self.NARROW)
 
     def check(self, samples: Samples) -> None:
-        """Raise unless all entries are in [0, 1]."""
         given = samples[~np.isnan(samples)]
         if not np.all((given >= 0) & (given <= 1)):
             raise OptionError("numbers must lie in [0, 1]")
@@ -251,44 +245,33 @@ class Product(Family):
         self._entries = _slices([len(family.start()) for family in families])
 
     def start(self) -> Array:
-        """Concatenate the families' starts."""
         return np.concatenate([family.start() for family in self.families])
 
     def draw(self, theta: Array, rng: np.random.Generator, count: int) -> Array:
-        """Concatenate the families' draws."""
         parts = [family.draw(theta[at], rng, count) for family, at in zip(self.families, self._entries, strict=True)]
         return np.concatenate(parts, axis=1, dtype=float)
 
     def gradient(self, theta: Array, samples: Samples, weights: Array) -> Array:
-        """Concatenate the families' gradients."""
         parts = zip(self.families, self._entries, self._columns, strict=True)
         return np.concatenate([family.gradient(theta[at], samples[:, own], weights) for family, at, own in parts])
 
     def whitened(self, theta: Array, gradient: Array) -> Array:
-        """Concatenate the families' whitened gradients."""
         parts = zip(self.families, self._entries, strict=True)
         return np.concatenate([family.whitened(theta[at], gradient[at]) for family, at in parts])
 
     def moved(self, theta: Array, step: Array, n: int) -> Array:
-        """Concatenate the families' parameters after the step."""
         parts = zip(self.families, self._entries, strict=True)
         return np.concatenate([family.moved(theta[at], step[at], n) for family, at in parts])
 
     def settled(self, theta: Array, n: int) -> bool:
-        """Whether all families have converged."""
         return all(family.settled(theta[at], n) for family, at in zip(self.families, self._entries, strict=True))
 
     def check(self, samples: Samples) -> None:
-        """Let every family check its columns."""
         for family, own in zip(self.families, self._columns, strict=True):
             family.check(samples[:, own])
 
 
-def _deviations(samples: Samples, theta: Array) -> Array:
-    return np.where(np.isnan(samples), 0.0, samples - theta)
-
-
-def _mean_product(weights: Array, bits: NDArray[np.bool_]) -> Array:
+def _mean_product(weights: Array, bits: Mask) -> Array:
     """Return mean_i w_i x_i; the memory is linear in the number of bits for large generations too."""
     count = len(weights)
     if bits.size <= BLOCK:

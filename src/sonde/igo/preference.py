@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[np.float64]
+from sonde.arrays import Array, Mask
+
 Preference: TypeAlias = Callable[[int], Array]  # from the size of a generation to its weights, best first
 
 
@@ -49,7 +49,7 @@ def weigh(losses: Array, by_rank: Array) -> Array:
     return weights
 
 
-def _shared(by_rank: Array, equal: NDArray[np.bool_]) -> Array:
+def _shared(by_rank: Array, equal: Mask) -> Array:
     """Return the weights by rank, averaged over ties; ``equal[i]`` says that rank i + 1 ties with rank i."""
     group = np.concatenate([[0], np.cumsum(~equal)])
     means: Array = np.bincount(group, by_rank) / np.bincount(group)

@@ -1,21 +1,59 @@
-"""Algorithm 1 of Nishida et al. (2018): draw samples, rank them, step along the natural gradient, adapt."""
+"""Algorithm 1 of Nishida et al. (2018): draw samples, rank them, step along the natural gradient, adapt.
+
+PBIL, cGA and UMDA, well-known searches over bits, are special cases.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sonde.arrays import Array
 from sonde.errors import OptionError
-from sonde.igo.adaptation import ALPHA, Adaptation
-from sonde.igo.families import Family, Samples, whole_number
-from sonde.igo.preference import Preference, centred, weigh
-
-Array: TypeAlias = NDArray[np.float64]
+from sonde.igo.families import Bernoulli, Family, Samples, whole_number
+from sonde.igo.preference import Preference, centred, truncation, weigh
 
 ADAPTED = ("lambda", "epsilon", None)
+ALPHA = 1.5
+
+
+@dataclass
+class Adaptation:
+    """Adapts the sample size, or the step size, to the noise of the natural gradient.
+
+    s accumulates whitened gradients, divided by the norm that pure noise would have; gamma is the expected squared norm
+    of s under pure noise. Where |s|^2 is above alpha gamma, the signal is strong and the reference sample size lambda_r
+    falls; where it is below, lambda_r grows. lambda_r stays between two bounds.
+    """
+
+    smallest: float
+    largest: float
+    alpha: float = ALPHA
+    reference: float = field(init=False)  # lambda_r
+    gamma: float = field(default=0.0, init=False)
+    s: Array | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.reference = self.smallest
+
+    @property
+    def growth(self) -> float:
+        """lambda_r as a multiple of the smallest size."""
+        return self.reference / self.smallest
+
+    def learn(self, whitened: Array, beta: float, noise: float) -> None:
+        """Add a whitened gradient; ``noise`` is its expected squared norm without a signal."""
+        keep, take = 1 - beta, beta * (2 - beta)
+        fresh = math.sqrt(take / noise) * whitened  # eq. (10), with eq. (11) for the noise
+        self.s = fresh if self.s is None else keep * self.s + fresh
+        self.gamma = keep**2 * self.gamma + take
+        grown = self.reference * math.exp(beta * (self.gamma - float(self.s @ self.s) / self.alpha))  # eq. (12)
+        self.reference = min(max(grown, self.smallest), self.largest)
 
 
 class IGO:
@@ -184,6 +222,29 @@ class IGO:
         return (
             f"{name}(free={self.family.free}, adapt={self.adapt!r}, sample_size={size}, step_size={self.step_size:.3g})"
         )
+
+
+class PBIL(IGO):
+    """Parameterless PBIL over n bits: PBIL-lambda, or PBIL-epsilon with ``adapt="epsilon"``.
+
+    ``theta`` has the probability of each bit to be one. Samples are booleans. Further settings are those of ``IGO``.
+    """
+
+    def __init__(self, n: int, adapt: str | None = "lambda", *, seed: int | None = None, **settings: Any) -> None:
+        super().__init__(Bernoulli(n), adapt=adapt, seed=seed, **settings)
+
+
+def cga(n: int, *, step_size: float | None = None, seed: int | None = None) -> PBIL:
+    """Return the compact genetic algorithm: two samples, a step of 1/n towards the better one."""
+    default = 1 / whole_number("the number of bits", n, 1)
+    return PBIL(n, adapt=None, step_size=default if step_size is None else step_size, seed=seed)
+
+
+def umda(n: int, sample_size: int, selected: int, *, seed: int | None = None) -> PBIL:
+    """Return the univariate marginal distribution algorithm: theta becomes the mean of the best samples."""
+    if whole_number("selected", selected, 1) > sample_size:
+        raise OptionError(f"selected must be at most the {sample_size} samples, got {selected}")
+    return PBIL(n, adapt=None, sample_size=sample_size, step_size=1.0, preference=truncation(selected), seed=seed)
 
 
 def _at_least(name: str, given: Any, least: float) -> Any:

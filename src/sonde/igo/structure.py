@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sonde.arrays import Array, Mask
 from sonde.errors import OptionError
-from sonde.igo.classics import PBIL
-from sonde.igo.families import Array
+from sonde.igo.search import PBIL
 
-Masks: TypeAlias = dict[str, NDArray[np.bool_]]
+Masks: TypeAlias = dict[str, Mask]
 
 
 class Structure:
@@ -63,7 +63,7 @@ class Structure:
         if not self._sizes or not all(isinstance(each, int | np.integer) and each >= 1 for each in lengths):
             raise OptionError(f"shapes must name at least one group with at least one bit each, got {dict(shapes)!r}")
         self.search = PBIL(sum(self._sizes), adapt, seed=seed, **settings)
-        self._drawn: NDArray[np.bool_] | None = None
+        self._drawn: Mask | None = None
 
     @property
     def theta(self) -> dict[str, Array]:

@@ -1,5 +1,5 @@
 """Adapters to other libraries, without algorithms of their own. Each library is imported at its first use.
 
 ``autograd`` is the public function: it makes an objective with gradients from a function written in JAX or PyTorch.
-``by_jax`` and ``by_torch`` differentiate; ``derivatives`` is the result that both return.
+``by_jax`` and ``by_torch`` differentiate; ``derivatives`` is what they share.
 """

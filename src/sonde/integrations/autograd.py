@@ -13,7 +13,7 @@ from typing import Any
 
 from sonde.errors import OptionError
 from sonde.extras import require
-from sonde.integrations.derivatives import Derivatives, UserFunction
+from sonde.integrations.derivatives import UserFunction
 from sonde.trials import Evaluation, Trial
 
 _BACKENDS = {
@@ -57,15 +57,14 @@ class Autograd:
     def __init__(self, fun: UserFunction, hessian: bool, framework: str) -> None:
         update_wrapper(self, fun)
         self._fun, self._hessian, self._framework = fun, hessian, framework
-        self._derive: Callable[[Mapping[str, Any], tuple[str, ...]], Derivatives] | None = None
+        self._derive: Callable[[Mapping[str, Any], tuple[str, ...]], Evaluation] | None = None
 
     def __call__(self, trial: Mapping[str, Any]) -> Evaluation:
         """Return value, gradient and, if asked for, Hessian at a trial or any dict of parameters."""
         if self._derive is None:  # not earlier: a process that only sends it to workers need not import JAX
             module, name = _BACKENDS[self._framework]
             self._derive = getattr(import_module(module), name)(self._fun, self._hessian)
-        value, gradient, hessian = self._derive(dict(trial), _floats(trial))
-        return Evaluation(value, gradient=gradient, hessian=hessian)
+        return self._derive(dict(trial), _floats(trial))
 
     def __repr__(self) -> str:
         return f"autograd({self._fun!r}, hessian={self._hessian}, framework={self._framework!r})"

@@ -14,7 +14,8 @@ import cloudpickle
 import jax
 import jax.numpy as jnp
 
-from sonde.integrations.derivatives import Derivatives, UserFunction, not_a_number, symmetric
+from sonde.integrations.derivatives import UserFunction, not_a_number, symmetric
+from sonde.trials import Evaluation
 
 MAX_PROGRAMS = 64  # compiled programs need memory; the oldest is dropped first
 
@@ -35,16 +36,17 @@ class ByJax:
         self._fun, self._hessian = fun, hessian
         self._programs: dict[tuple[tuple[str, ...], bytes], Program] = {}
 
-    def __call__(self, params: Mapping[str, Any], names: tuple[str, ...]) -> Derivatives:
+    def __call__(self, params: Mapping[str, Any], names: tuple[str, ...]) -> Evaluation:
         """Return value and derivatives with respect to the named floats."""
         # Python floats are weakly typed: next to the function's own arrays they take the precision of those.
         floats = {name: float(params[name]) for name in names}
         with jax.enable_x64(True):
             if not names:
-                return Derivatives(float(_number(self._fun(dict(params)))))
+                return Evaluation(float(_number(self._fun(dict(params)))))
             value, gradient, hessian = self._run(params, floats)
         by_name = {name: float(gradient[name]) for name in names}
-        return Derivatives(float(value), by_name, symmetric(hessian, names) if self._hessian else None)
+        second = symmetric(hessian, names) if self._hessian else None
+        return Evaluation(float(value), gradient=by_name, hessian=second)
 
     def _run(self, params: Mapping[str, Any], floats: dict[str, float]) -> tuple[Any, Any, Any]:
         uncompiled = self._program(params)

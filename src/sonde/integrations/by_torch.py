@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from sonde.integrations.derivatives import Derivatives, UserFunction, not_a_number, symmetric
+from sonde.integrations.derivatives import UserFunction, not_a_number, symmetric
+from sonde.trials import Evaluation
 from sonde.trials.outcome import real
 
 
@@ -22,27 +23,27 @@ class ByTorch:
     def __init__(self, fun: UserFunction, hessian: bool) -> None:
         self._fun, self._hessian = fun, hessian
 
-    def __call__(self, params: Mapping[str, Any], names: tuple[str, ...]) -> Derivatives:
+    def __call__(self, params: Mapping[str, Any], names: tuple[str, ...]) -> Evaluation:
         """Return value and derivatives with respect to the named floats."""
         with torch.enable_grad():
             leaves = {name: torch.tensor(params[name], dtype=torch.float64, requires_grad=True) for name in names}
             result = self._fun({**params, **leaves})
             if not names and not isinstance(result, torch.Tensor):
-                return Derivatives(real(result, "the function's return value"))
+                return Evaluation(real(result, "the function's return value"))
             value = _scalar(result)
             if not value.requires_grad:
-                return Derivatives(value.item())
+                return Evaluation(value.item())
             return self._backward(value, leaves)
 
-    def _backward(self, value: Any, leaves: Mapping[str, Any]) -> Derivatives:
+    def _backward(self, value: Any, leaves: Mapping[str, Any]) -> Evaluation:
         computed = torch.autograd.grad(value, list(leaves.values()), create_graph=self._hessian, allow_unused=True)
         partials = {name: partial for name, partial in zip(leaves, computed, strict=True) if partial is not None}
         gradient = {name: partial.item() for name, partial in partials.items()} or None
         if not (self._hessian and partials):
-            return Derivatives(value.item(), gradient)
+            return Evaluation(value.item(), gradient=gradient)
         in_graph = {name: leaves[name] for name in partials}
         rows = {name: _row(partial, in_graph) for name, partial in partials.items()}
-        return Derivatives(value.item(), gradient, symmetric(rows, list(partials)))
+        return Evaluation(value.item(), gradient=gradient, hessian=symmetric(rows, list(partials)))
 
 
 def _row(partial: Any, leaves: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,21 +1,13 @@
-"""Value, gradient and Hessian by parameter name, as both libraries return them."""
+"""What the derivatives of both libraries share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from sonde.errors import EvaluationError
 
 UserFunction = Callable[[Any], Any]  # of a dict of the parameters, however its author typed the values
-
-
-class Derivatives(NamedTuple):
-    """Value, gradient and Hessian by parameter name; a missing name has no known derivative."""
-
-    value: float
-    gradient: dict[str, float] | None = None
-    hessian: dict[str, dict[str, float]] | None = None
 
 
 def not_a_number(result: Any, expected: str) -> EvaluationError:

@@ -14,11 +14,11 @@ require("jax", "equinox", "lineax", extra="jax")
 
 from sonde.kernels.discrete import Categorical, White
 from sonde.kernels.dot import Dot, ExponentiatedDot, NeuralNetwork, Polynomial, RBFNetwork
+from sonde.kernels.gram import GradientGram, Gram, HessianGram, ValueGradientGram, ValueGradientHessianGram
 from sonde.kernels.inputs import ARD, Linear, Warp
 from sonde.kernels.isotropic import RBF, Exponential, Matern, Matern12, Matern32, Matern52, RationalQuadratic
 from sonde.kernels.kernel import Constant, Kernel, Power, Product, Scaled, Sum
 from sonde.kernels.mixtures import Cosine, SpectralMixture, VariableLinearRegression, VerticalScaling
-from sonde.kernels.operators import GradientGram, Gram, HessianGram, ValueGradientGram, ValueGradientHessianGram
 from sonde.kernels.separable import DirectProduct, DirectSum
 from sonde.kernels.user import DotProduct, Function, InnerProducts, Isotropic
 

@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from sonde.kernels.coefficients import coefficients
 from sonde.kernels.kernel import Kernel
 from sonde.kernels.pairwise import CentredPoints, centred_points
+from sonde.kernels.products import coefficients
 from sonde.kernels.structure import Scalar, Structure
 
 
@@ -55,8 +55,7 @@ def _gradient(
     if not (scalar.of_x if side == "x" else scalar.of_y):
         return None
     if scalar.name in ("fx", "fy"):
-        own = jax.vmap(jax.jacfwd(structure.features[scalar.owner].function))(points)
-        gradient = own.reshape(len(points), -1, points.shape[1])[:, scalar.part]
+        gradient = structure.features[scalar.owner].jacobians(points).reshape(points.shape)
         return gradient[:, None, :] if side == "x" else gradient[None, :, :]
     view, (at_x, at_y) = views[scalar.owner], jacobians[scalar.owner]
     difference = view.x[:, None, :] - view.y[None, :, :]

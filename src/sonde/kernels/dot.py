@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from sonde.errors import KernelError
-from sonde.kernels.pairkernel import PairKernel
+from sonde.kernels.kernel import PairKernel
 from sonde.kernels.parameters import parameter, positive
 from sonde.kernels.structure import DOT, INNER, Pair
 

@@ -1,5 +1,13 @@
 """The covariance matrix of values, gradients or Hessians as a Lineax operator that multiplies without being formed.
 
+============================  ======================================
+``Gram``                      values
+``GradientGram``              gradients
+``ValueGradientGram``         values and gradients
+``HessianGram``               Hessians
+``ValueGradientHessianGram``  all three
+============================  ======================================
+
 Each point has 1 entry if its value is observed, d if its gradient is, and d (d + 1) / 2 if its Hessian is (upper
 triangle, row by row). A vector holds the entries point after point: flat, or as (points, entries).
 
@@ -20,19 +28,11 @@ import numpy as np
 from jax import Array
 
 from sonde.errors import KernelError, NotDifferentiable
-from sonde.kernels.coefficients import Coefficients
 from sonde.kernels.kernel import Kernel
-from sonde.kernels.multiply import (
-    Observed,
-    gram_coefficients,
-    gram_diagonal,
-    gram_matrix,
-    gram_product,
-    second_order_paths,
-)
-from sonde.kernels.parameters import cast
-from sonde.kernels.parts import paths
-from sonde.kernels.precision import in_precision_of, keep_precision
+from sonde.kernels.multiply import Observed, gram_coefficients, gram_diagonal, gram_matrix, gram_product, paths
+from sonde.kernels.parameters import cast, in_precision_of, keep_precision
+from sonde.kernels.products import Coefficients
+from sonde.kernels.solve import LogDeterminant, Solution, log_determinant, solve
 
 # Bytes of pairwise arrays at a time: on CPUs they should stay in the cache, elsewhere they should fill the device.
 _DEFAULT_MEMORY = {"cpu": 2**25}
@@ -40,7 +40,7 @@ _DEFAULT_ON_DEVICES = 2**31
 
 
 class DerivativeGram(lx.AbstractLinearOperator):
-    """Base class of the covariance operators: products, entries and shapes.
+    """Base class of the covariance operators: products, entries, shapes, linear solves and log-determinants.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class DerivativeGram(lx.AbstractLinearOperator):
     def paths(self) -> tuple[str, ...]:
         """The path of each summand in products: ``"structured"``, ``"separable"`` or ``"autodiff"``."""
         with in_precision_of(self.X):
-            return second_order_paths(self.kernel) if self.observed.hessian else paths(self.kernel)
+            return paths(self.kernel, self.observed)
 
     @property
     def entries(self) -> int:
@@ -109,15 +109,8 @@ class DerivativeGram(lx.AbstractLinearOperator):
                 raise KernelError(
                     f"the vector has shape {vector.shape}, expected {flat} or {(len(self.columns), self.entries)}"
                 )
-            product = gram_product(
-                self.kernel,
-                self.X,
-                self.columns,
-                vector.reshape(-1, self.entries),
-                self.kept,
-                self.observed,
-                self.memory,
-            )
+            weights = vector.reshape(-1, self.entries)
+            product = gram_product(self.kernel, self.X, self.columns, weights, self.kept, self.observed, self.memory)
             product = product.reshape(-1) if vector.ndim == 1 else product
         return keep_precision(product)
 
@@ -140,6 +133,21 @@ class DerivativeGram(lx.AbstractLinearOperator):
             diagonal = gram_diagonal(self.kernel, self.X, self.columns, self.observed)
         return keep_precision(diagonal)
 
+    def solve(
+        self, vector: Any, *, noise: Any = 0.0, tolerance: float = 1e-8, max_steps: int | None = None
+    ) -> Solution:
+        """Solve (K + noise) z = b.
+
+        ``noise`` is a variance: one for all entries, one for each entry of a point, or one for each entry. Small
+        systems are solved by Cholesky, large ones by preconditioned conjugate gradients. The result says whether it
+        converged.
+        """
+        return solve(self, vector, noise=noise, tolerance=tolerance, max_steps=max_steps)
+
+    def logdet(self, *, noise: Any = 0.0, probes: int = 16, steps: int = 64, seed: int = 0) -> LogDeterminant:
+        """Return log |K + noise| and its standard error: exact for small systems, stochastic Lanczos for large."""
+        return log_determinant(self, noise=noise, probes=probes, steps=steps, seed=seed)
+
     def transpose(self) -> DerivativeGram:
         """Return the operator with rows and columns exchanged."""
         if self.Y is None:
@@ -153,6 +161,49 @@ class DerivativeGram(lx.AbstractLinearOperator):
     def out_structure(self) -> jax.ShapeDtypeStruct:
         """Shape and precision of the products."""
         return jax.ShapeDtypeStruct((len(self.X) * self.entries,), self.X.dtype)
+
+
+for _question in (lx.is_symmetric, lx.is_positive_semidefinite):
+    _question.register(DerivativeGram)(lambda op: op.Y is None)
+for _question in (
+    lx.is_diagonal, lx.is_tridiagonal, lx.has_unit_diagonal, lx.is_lower_triangular, lx.is_upper_triangular,
+    lx.is_negative_semidefinite,
+):  # fmt: skip
+    _question.register(DerivativeGram)(lambda op: False)
+lx.linearise.register(DerivativeGram)(lambda op: op)
+lx.materialise.register(DerivativeGram)(lambda op: lx.MatrixLinearOperator(op.as_matrix()))
+lx.diagonal.register(DerivativeGram)(lambda op: op.diagonal())
+lx.conj.register(DerivativeGram)(lambda op: op)
+
+
+class Gram(DerivativeGram):
+    """Covariances of values: k(x_i, y_j)."""
+
+    observed = Observed(value=True)
+
+
+class GradientGram(DerivativeGram):
+    """Covariances of gradients: d^2 k / dx dy."""
+
+    observed = Observed(gradient=True)
+
+
+class ValueGradientGram(DerivativeGram):
+    """Covariances of values and gradients."""
+
+    observed = Observed(value=True, gradient=True)
+
+
+class HessianGram(DerivativeGram):
+    """Covariances of Hessians."""
+
+    observed = Observed(hessian=True)
+
+
+class ValueGradientHessianGram(DerivativeGram):
+    """Covariances of values, gradients and Hessians."""
+
+    observed = Observed(value=True, gradient=True, hessian=True)
 
 
 def _points(given: Any, name: str) -> Array:

@@ -1,4 +1,4 @@
-"""Base class of all kernels, and the kernels that its operators build: sums, products, multiples, powers, constants.
+"""Base classes of kernels, and the kernels that their operators build: sums, products, multiples, powers, constants.
 
 They share a file because each needs the other: ``a + b`` makes a ``Sum``, and a ``Sum`` is a ``Kernel``. A composition
 of kernels with known structure has known structure (``structure.join``).
@@ -17,8 +17,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from sonde.errors import KernelError
+from sonde.kernels.maps import Identity
 from sonde.kernels.parameters import positive, scale_factor
-from sonde.kernels.structure import Structure, constant, join
+from sonde.kernels.structure import Pair, Structure, join
 
 
 class Kernel(eqx.Module):
@@ -66,8 +67,29 @@ class Constant(Kernel):
         return jnp.asarray(self.value)
 
     def structure(self) -> Structure:
-        """No scalars."""
-        return constant(lambda: jnp.asarray(self.value))
+        return Structure((), (), (), lambda pairs, values: jnp.asarray(self.value))
+
+
+class PairKernel(Kernel):
+    """k = profile(x.x, x.y, y.y, r.r): a subclass lists the scalars it uses in ``need`` and writes ``profile``."""
+
+    need: ClassVar[frozenset[str]]
+
+    @abstractmethod
+    def profile(self, pair: Pair) -> Array:
+        """Return the covariance from the scalars of one pair."""
+
+    @property
+    def smoothness(self) -> float:
+        """Infinite, unless a subclass overrides it."""
+        return math.inf
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        return self.profile(_pair(x, y))
+
+    def structure(self) -> Structure:
+        """The scalars in ``need``, of inputs that are not mapped."""
+        return Structure((Identity(),), (self.need,), (), lambda pairs, values: self.profile(pairs[0]))
 
 
 class Joined(Kernel):
@@ -86,11 +108,8 @@ class Joined(Kernel):
         return functools.reduce(self.operation, (part(x, y) for part in self.parts))
 
     def structure(self) -> Structure | None:
-        """The scalars of all parts."""
-        known = [own for part in self.parts if (own := part.structure()) is not None]
-        if len(known) < len(self.parts):
-            return None
-        return join(lambda *values: functools.reduce(self.operation, values), *known)
+        parts = [part.structure() for part in self.parts]
+        return join(lambda *values: functools.reduce(self.operation, values), *parts)
 
 
 class Sum(Joined):
@@ -112,7 +131,6 @@ class Derived(Kernel):
 
     @property
     def smoothness(self) -> float:
-        """Smoothness of k."""
         return self.kernel.smoothness
 
 
@@ -126,9 +144,7 @@ class Scaled(Derived):
         return self.factor * self.kernel(x, y)
 
     def structure(self) -> Structure | None:
-        """The scalars of k."""
-        own = self.kernel.structure()
-        return None if own is None else join(lambda k: self.factor * k, own)
+        return join(lambda k: self.factor * k, self.kernel.structure())
 
 
 class Power(Derived):
@@ -145,9 +161,7 @@ class Power(Derived):
         return self.kernel(x, y) ** self.exponent
 
     def structure(self) -> Structure | None:
-        """The scalars of k."""
-        own = self.kernel.structure()
-        return None if own is None else join(lambda k: k**self.exponent, own)
+        return join(lambda k: k**self.exponent, self.kernel.structure())
 
 
 class Assembled(Kernel):
@@ -159,16 +173,25 @@ class Assembled(Kernel):
 
     @property
     def smoothness(self) -> float:
-        """Smoothness of the composition."""
         return self.assembled().smoothness
 
     def __call__(self, x: Array, y: Array) -> Array:
         return self.assembled()(x, y)
 
     def structure(self) -> Structure | None:
-        """The scalars of the composition."""
         return self.assembled().structure()
 
 
 def _as_kernel(other: Any) -> Kernel:
     return other if isinstance(other, Kernel) else Constant(scale_factor(other))
+
+
+def _pair(x: Array, y: Array) -> Pair:
+    """Return the scalars of one pair of vectors."""
+    x, y = jnp.asarray(x), jnp.asarray(y)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise KernelError(
+            f"a kernel takes one pair of vectors of the same length, got shapes {x.shape} and {y.shape}; "
+            "for many points use sonde.kernels.Gram(kernel, X, Y)"
+        )
+    return Pair(x @ x, x @ y, y @ y, (x - y) @ (x - y))

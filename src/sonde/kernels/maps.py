@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -115,22 +114,3 @@ def is_linear(mapping: Map) -> bool:
     if isinstance(mapping, Composed):
         return is_linear(mapping.outer) and is_linear(mapping.inner)
     return isinstance(mapping, LinearMap | Identity | Select)
-
-
-class Feature(eqx.Module):
-    """A function f: R^d -> R^size whose values enter a kernel one by one."""
-
-    function: Any
-    size: int = eqx.field(static=True)
-
-    def rows(self, points: Array) -> Array:
-        """Return f(x_i), (n, size)."""
-        return self.function.rows(points).reshape(len(points), self.size)
-
-    def jvp(self, points: Array, vectors: Array) -> Array:
-        """Return the directional derivatives, (n, size)."""
-        return self.function.jvp(points, vectors).reshape(len(points), self.size)
-
-    def vjp(self, points: Array, covectors: Array) -> Array:
-        """Return sum_c w_ic grad f_c(x_i), (n, d)."""
-        return self.function.vjp(points, covectors)

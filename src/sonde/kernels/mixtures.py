@@ -18,7 +18,7 @@ from sonde.kernels.dot import Dot
 from sonde.kernels.inputs import ARD, Linear, Warp
 from sonde.kernels.isotropic import RBF
 from sonde.kernels.kernel import Assembled, Derived, Kernel
-from sonde.kernels.maps import Feature, FunctionMap, LinearMap
+from sonde.kernels.maps import FunctionMap, LinearMap
 from sonde.kernels.parameters import parameter, positive
 from sonde.kernels.structure import Structure, join
 
@@ -34,12 +34,9 @@ class VerticalScaling(Derived):
 
     def structure(self) -> Structure | None:
         """The scalars of k, and f(x) and f(y)."""
-        own = self.kernel.structure()
-        if own is None:
-            return None
-        scale = Feature(FunctionMap(self.function), 1)
-        factor = Structure((), (), (scale,), lambda pairs, values: values[0].x[0] * values[0].y[0])
-        return join(operator.mul, own, factor)
+        scale = FunctionMap(self.function)
+        factor = Structure((), (), (scale,), lambda pairs, values: values[0].x * values[0].y)
+        return join(operator.mul, self.kernel.structure(), factor)
 
 
 class Cosine(Kernel):
@@ -57,10 +54,8 @@ class Cosine(Kernel):
 
     def structure(self) -> Structure:
         """The scalars c.x and c.y."""
-        functional = Feature(LinearMap(jnp.asarray(self.frequency)[None, :]), 1)
-        return Structure(
-            (), (), (functional,), lambda pairs, values: jnp.cos(2 * jnp.pi * (values[0].x[0] - values[0].y[0]))
-        )
+        functional = LinearMap(jnp.asarray(self.frequency)[None, :])
+        return Structure((), (), (functional,), lambda pairs, values: jnp.cos(2 * jnp.pi * (values[0].x - values[0].y)))
 
 
 class SpectralMixture(Assembled):

@@ -1,4 +1,8 @@
-"""Products with, and entries of, the covariance matrix: each summand of the kernel on its own path, rows in blocks."""
+"""Products with, and entries of, the covariance matrix: each summand of the kernel on its own path, rows in blocks.
+
+A sum is split, so that one summand without known structure does not slow down the others. All structured summands are
+then merged into one.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from sonde.kernels.coefficients import Coefficients, coefficients, kept_product
+from sonde.kernels import products
 from sonde.kernels.dense import autodiff_blocks, autodiff_second_blocks, structured_blocks
 from sonde.kernels.hessians import Jet, autodiff_jet, is_second_order, structured_jet
-from sonde.kernels.kernel import Kernel
-from sonde.kernels.parts import Part, split, summands
-from sonde.kernels.products import Orders, Weights, autodiff_product, separable_product, structured_product
+from sonde.kernels.kernel import Kernel, Scaled, Sum
+from sonde.kernels.separable import DirectKernel
+from sonde.kernels.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -30,10 +34,52 @@ class Observed:
         """Return the number of entries of a point."""
         return self.value + self.gradient * d + self.hessian * (d * (d + 1) // 2)
 
+
+@dataclass(frozen=True)
+class Part:
+    """A summand of a kernel, times ``factor``, and its structure where that is known."""
+
+    kernel: Kernel
+    structure: Structure | None
+    factor: Array | float = 1.0
+
     @property
-    def orders(self) -> Orders:
-        """Which of values and gradients are observed."""
-        return Orders(self.value, self.gradient)
+    def path(self) -> str:
+        """The path of products: ``"structured"``, ``"separable"`` or ``"autodiff"``."""
+        if self.structure is not None:
+            return "structured"
+        return "separable" if isinstance(self.kernel, DirectKernel) and self.kernel.separable else "autodiff"
+
+
+def split(kernel: Kernel) -> list[Part]:
+    """Return the summands of a kernel, the structured ones merged into the first."""
+    parts = summands(kernel)
+    structured = [_scaled(part) for part in parts if part.structure is not None]
+    others = [part for part in parts if part.structure is None]
+    if not structured:
+        return others
+    whole = structured[0] if len(structured) == 1 else Sum(tuple(structured))
+    return [Part(whole, whole.structure()), *others]
+
+
+def summands(kernel: Kernel, factor: Array | float = 1.0) -> list[Part]:
+    """Return the summands of a kernel times ``factor``, structured ones not merged."""
+    if isinstance(kernel, Sum):
+        return [part for one in kernel.parts for part in summands(one, factor)]
+    if isinstance(kernel, Scaled):
+        return summands(kernel.kernel, factor * jnp.asarray(kernel.factor))
+    return [Part(kernel, kernel.structure(), factor)]
+
+
+def _scaled(part: Part) -> Kernel:
+    return part.kernel if isinstance(part.factor, float) else Scaled(part.kernel, part.factor)
+
+
+def paths(kernel: Kernel, observed: Observed) -> tuple[str, ...]:
+    """Return the path of each summand in products."""
+    if observed.hessian:
+        return tuple("structured" if is_second_order(part.structure) else "autodiff" for part in summands(kernel))
+    return tuple(part.path for part in split(kernel))
 
 
 @eqx.filter_jit
@@ -42,7 +88,7 @@ def gram_product(
     rows: Array,
     columns: Array,
     vector: Array,
-    kept: Coefficients | None,
+    kept: products.Coefficients | None,
     observed: Observed,
     memory: int,
 ) -> Array:
@@ -52,14 +98,14 @@ def gram_product(
     if observed.hessian:
         return _second_order(kernel, rows, columns, vector, observed, memory)
     d = rows.shape[1]
-    weights = Weights(vector[:, 0] if observed.value else None, vector[:, -d:] if observed.gradient else None)
+    weights = products.Weights(vector[:, 0] if observed.value else None, vector[:, -d:] if observed.gradient else None)
     total = jnp.zeros((len(rows), observed.entries(d)), rows.dtype)
     for part in split(kernel):
-        if part.path == "structured" and kept is not None:
-            result = kept_product(_structure(part.kernel), kept, rows, columns, weights, observed.orders)
+        if part.structure is not None and kept is not None:
+            result = products.kept_product(part.structure, kept, rows, columns, weights)
         else:
             result = in_blocks(
-                lambda block, part=part: _part_product(part, block, columns, weights, observed.orders),
+                lambda block, part=part: _part_product(part, block, columns, weights),
                 rows,
                 _rows_at_a_time(part, columns, memory),
             )
@@ -67,12 +113,12 @@ def gram_product(
     return total
 
 
-def _part_product(part: Part, rows: Array, columns: Array, weights: Weights, orders: Orders) -> tuple[Array, Array]:
-    if part.path == "structured":
-        return structured_product(_structure(part.kernel), rows, columns, weights, orders)
+def _part_product(part: Part, rows: Array, columns: Array, weights: products.Weights) -> tuple[Array, Array]:
+    if part.structure is not None:
+        return products.structured_product(part.structure, rows, columns, weights)
     if part.path == "separable":
-        return separable_product(part.kernel, rows, columns, weights, orders)  # type: ignore[arg-type]
-    return autodiff_product(part.kernel, rows, columns, weights, orders)
+        return products.separable_product(part.kernel, rows, columns, weights)  # type: ignore[arg-type]
+    return products.autodiff_product(part.kernel, rows, columns, weights)
 
 
 def _stacked(value: Array, gradient: Array, observed: Observed) -> Array:
@@ -84,8 +130,7 @@ def _second_order(kernel: Kernel, rows: Array, columns: Array, vector: Array, ob
     weights = _unpack(vector, columns, observed)
     total = jnp.zeros((len(rows), observed.entries(rows.shape[1])), rows.dtype)
     for part in summands(kernel):
-        structure = part.kernel.structure()
-        structured = structure if is_second_order(structure) else None
+        structured = part.structure if is_second_order(part.structure) else None
 
         def one(block: Array, part: Part = part, structured: Any = structured) -> Array:
             if structured is None:
@@ -96,11 +141,6 @@ def _second_order(kernel: Kernel, rows: Array, columns: Array, vector: Array, ob
         each = len(columns) * d * itemsize * (24 if structured is not None else 8 * d * d)
         total = total + part.factor * in_blocks(one, rows, max(1, memory // each))
     return total
-
-
-def second_order_paths(kernel: Kernel) -> tuple[str, ...]:
-    """Return the paths that products with second derivatives take."""
-    return tuple("structured" if is_second_order(part.kernel.structure()) else "autodiff" for part in summands(kernel))
 
 
 def _unpack(vector: Array, columns: Array, observed: Observed) -> Jet:
@@ -136,21 +176,17 @@ def in_blocks(function: Any, rows: Array, block: int) -> Any:
 def _rows_at_a_time(part: Part, columns: Array, memory: int) -> int:
     """Return how many rows fit in memory; arrays are (rows, m) on the structured path, else (rows, m, d)."""
     m, d = columns.shape
-    if part.path == "structured":
-        arrays = 4 * len(_structure(part.kernel).scalars) + 4
+    if part.structure is not None:
+        arrays = 4 * len(part.structure.scalars) + 4
         return max(1, memory // (m * columns.dtype.itemsize * arrays))
     return max(1, memory // (m * d * columns.dtype.itemsize * 8))
 
 
 @eqx.filter_jit
-def gram_coefficients(kernel: Kernel, rows: Array, columns: Array) -> Coefficients | None:
+def gram_coefficients(kernel: Kernel, rows: Array, columns: Array) -> products.Coefficients | None:
     """Return the pairwise coefficients of the structured summands; None if no summand is structured."""
-    structured = [part for part in split(kernel) if part.path == "structured"]
-    return coefficients(_structure(structured[0].kernel), rows, columns) if structured else None
-
-
-def _structure(kernel: Kernel) -> Any:
-    return kernel.structure()
+    structure = split(kernel)[0].structure
+    return None if structure is None else products.coefficients(structure, rows, columns)
 
 
 @eqx.filter_jit
@@ -179,12 +215,10 @@ def _blocks(kernel: Kernel, rows: Array, columns: Array, observed: Observed) -> 
         return jax.vmap(lambda x: jax.vmap(lambda y: kernel(x, y))(columns))(rows)[..., None, None]
     blocks = jnp.zeros((len(rows), len(columns), 1 + d, 1 + d), rows.dtype)
     for part in split(kernel):
-        structured = part.path == "structured"
-        own = (
-            structured_blocks(_structure(part.kernel), rows, columns)
-            if structured
-            else autodiff_blocks(part.kernel, rows, columns)
-        )
+        if part.structure is not None:
+            own = structured_blocks(part.structure, rows, columns)
+        else:
+            own = autodiff_blocks(part.kernel, rows, columns)
         blocks = blocks + part.factor * own
     return _observed_entries(blocks, d, observed)
 

@@ -71,14 +71,12 @@ def scalar_arrays(structure: Structure, views: list[CentredPoints], rows: Array,
     """Return the needed scalars of all pairs, each (n, m), in the order of ``structure.scalars``."""
     pairs = [view.scalars() for view in views]
     sides = {
-        "fx": [feature.rows(rows)[:, None, :] for feature in structure.features],
-        "fy": [feature.rows(columns)[None, :, :] for feature in structure.features],
+        "fx": [feature.rows(rows).reshape(len(rows), 1) for feature in structure.features],
+        "fy": [feature.rows(columns).reshape(1, len(columns)) for feature in structure.features],
     }
 
     def array(scalar: Scalar) -> Array:
-        if scalar.name in sides:
-            return sides[scalar.name][scalar.owner][..., scalar.part]
-        return pairs[scalar.owner][scalar.name]
+        return sides[scalar.name][scalar.owner] if scalar.name in sides else pairs[scalar.owner][scalar.name]
 
     shape = (len(rows), len(columns))
     return [jnp.broadcast_to(array(scalar), shape) for scalar in structure.scalars]
@@ -89,12 +87,12 @@ def directional_arrays(structure: Structure, views: list[CentredPoints], columns
     along = [
         view.directional(mapping.jvp(columns, vectors)) for view, mapping in zip(views, structure.maps, strict=True)
     ]
-    values = [feature.jvp(columns, vectors) for feature in structure.features]
+    values = [feature.jvp(columns, vectors).reshape(1, len(columns)) for feature in structure.features]
     shape = (len(views[0].x) if views else 1, len(columns))
 
     def array(scalar: Scalar) -> Array:
         if scalar.name == "fy":
-            return values[scalar.owner][None, :, scalar.part]
+            return values[scalar.owner]
         if not scalar.of_y:
             return jnp.zeros((1, 1), columns.dtype)
         return along[scalar.owner][scalar.name]
@@ -105,18 +103,3 @@ def directional_arrays(structure: Structure, views: list[CentredPoints], columns
 def over_pairs(function: Any) -> Any:
     """Return a function of (n, m) arrays from one of the scalars of one pair."""
     return jax.vmap(jax.vmap(function))
-
-
-def values(structure: Structure, scalars: list[Array]) -> Array:
-    """Return k of all pairs."""
-    return over_pairs(lambda z: structure.flat_phi(*z))(scalars)
-
-
-def first_derivatives(structure: Structure, scalars: list[Array]) -> list[Array]:
-    """Return d phi / d z for each scalar z, of all pairs."""
-    return list(over_pairs(jax.grad(lambda z: structure.flat_phi(*z)))(scalars))
-
-
-def second_derivatives(structure: Structure, scalars: list[Array]) -> list[list[Array]]:
-    """Return d^2 phi / d z d w for each pair of scalars, of all pairs of points."""
-    return [list(line) for line in over_pairs(jax.hessian(lambda z: structure.flat_phi(*z)))(scalars)]

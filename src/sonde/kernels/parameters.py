@@ -1,8 +1,9 @@
-"""Parameters of kernels as leaves of a pytree: converted to floating-point arrays, checked, and cast."""
+"""Parameters of kernels as leaves of a pytree: converted to floating-point arrays, checked, in the data's precision."""
 
 from __future__ import annotations
 
 import numbers
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import equinox as eqx
@@ -40,3 +41,17 @@ def scale_factor(value: Any) -> Any:
 def cast(tree: Any, dtype: Any) -> Any:
     """Return the module with its floating-point leaves in the precision of the data."""
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype) if eqx.is_inexact_array(leaf) else leaf, tree)
+
+
+def in_precision_of(data: Any) -> AbstractContextManager[Any]:
+    """Return a context in which JAX computes in the precision of the data; the user's configuration stays as it is."""
+    if isinstance(data, jax.core.Tracer):
+        return nullcontext()  # inside a caller's jit the precision is fixed
+    dtype = getattr(data, "dtype", np.dtype(float))
+    return jax.enable_x64(True) if np.dtype(dtype).itemsize >= 8 else nullcontext()
+
+
+def keep_precision(result: Any) -> Any:
+    """Return a result in its own precision: as NumPy if it is float64 and JAX is configured to truncate that."""
+    truncated = not jax.config.jax_enable_x64 and not isinstance(result, jax.core.Tracer)  # type: ignore[attr-defined]
+    return np.asarray(result) if truncated and result.dtype == np.float64 else result

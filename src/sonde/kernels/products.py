@@ -26,14 +26,7 @@ from jax import Array
 from sonde.kernels.kernel import Kernel
 from sonde.kernels.pairwise import CentredPoints, centred_points, directional_arrays, over_pairs, scalar_arrays
 from sonde.kernels.separable import DirectKernel, DirectProduct
-from sonde.kernels.structure import Structure
-
-
-class Orders(NamedTuple):
-    """Which derivatives of the function are observed: values, gradients."""
-
-    value: bool
-    gradient: bool
+from sonde.kernels.structure import Scalar, Structure
 
 
 class Weights(NamedTuple):
@@ -43,23 +36,38 @@ class Weights(NamedTuple):
     gradient: Array | None
 
 
-def structured_product(
-    structure: Structure, rows: Array, columns: Array, weights: Weights, orders: Orders
-) -> tuple[Array, Array]:
-    """Return h (n,) and its gradient (n, d) at the rows, for a kernel of known structure."""
+class Coefficients(NamedTuple):
+    """phi (n, m) and its derivatives in the scalars of each pair, computed once for many products.
+
+    A product with them costs three matrix products; the rest is negligible.
+    ``gradient`` has one (n, m) array for each scalar. ``hessian[a][b]`` is (n, m) where scalar a varies with x and
+    scalar b with y, and None elsewhere.
+    """
+
+    phi: Array
+    gradient: list[Array]
+    hessian: list[list[Any]]
+
+
+def structured_product(structure: Structure, rows: Array, columns: Array, weights: Weights) -> tuple[Array, Array]:
+    """Return h (n,) and its gradient (n, d) at the rows, for a kernel of known structure.
+
+    As in the other products, the gradient is zero where gradients are not observed.
+    """
     if not structure.scalars:  # a constant
         total = structure.flat_phi() * (0.0 if weights.value is None else jnp.sum(weights.value))
         return jnp.full(len(rows), total, rows.dtype), jnp.zeros_like(rows)
     views = centred_points(structure, rows, columns)
     z = scalar_arrays(structure, views, rows, columns)
-    s = None if weights.gradient is None else directional_arrays(structure, views, columns, weights.gradient)
     shape = (len(rows), len(columns))
     w = None if weights.value is None else jnp.broadcast_to(weights.value[None, :], shape)
-    if s is not None:
-        s = [jnp.broadcast_to(one, shape) for one in s]
+    s = None
+    if weights.gradient is not None:
+        along = directional_arrays(structure, views, columns, weights.gradient)
+        s = [jnp.broadcast_to(one, shape) for one in along]
     h, q, g = over_pairs(lambda *one: _local(structure, *one))(z, s, w)
     value = jnp.sum(h, axis=1)
-    if not orders.gradient:
+    if weights.gradient is None:
         return value, jnp.zeros_like(rows)
     return value, assemble_gradient(structure, views, rows, columns, weights.gradient, q, g)
 
@@ -87,7 +95,7 @@ def assemble_gradient(
     views: list[CentredPoints],
     rows: Array,
     columns: Array,
-    vectors: Array | None,
+    vectors: Array,
     q: list[Array],
     g: list[Array],
 ) -> Array:
@@ -103,13 +111,11 @@ def assemble_gradient(
             around = around + (2 * _row_sums(q_xx, rows) + _row_sums(q_xy, rows)) * view.centre
         if "xy" in own or "rr" in own:
             around = around + (q_xy - 2 * q_rr) @ view.y
-            if vectors is not None:
-                around = around + (g_xy - 2 * g_rr) @ mapping.jvp(columns, vectors)
+            around = around + (g_xy - 2 * g_rr) @ mapping.jvp(columns, vectors)
         total = total + mapping.vjp(rows, around)
     for index, feature in enumerate(structure.features):
-        parts = [by_name[scalar][0] for scalar in by_name if scalar.owner == index and scalar.name == "fx"]
-        sums = jnp.stack([jnp.sum(part, axis=1) for part in parts], axis=1)
-        total = total + feature.vjp(rows, sums)
+        q_fx, _ = by_name[Scalar("fx", index)]
+        total = total + feature.vjp(rows, _row_sums(q_fx, rows))
     return total
 
 
@@ -117,9 +123,45 @@ def _row_sums(coefficients: Array, rows: Array) -> Array:
     return jnp.sum(coefficients, axis=1, keepdims=True) if coefficients.ndim else jnp.zeros((len(rows), 1), rows.dtype)
 
 
-def separable_product(
-    kernel: DirectKernel, rows: Array, columns: Array, weights: Weights, orders: Orders
+def coefficients(structure: Structure, rows: Array, columns: Array) -> Coefficients:
+    """Return the coefficients of all pairs."""
+    if not structure.scalars:  # a constant
+        return Coefficients(jnp.full((len(rows), len(columns)), structure.flat_phi(), rows.dtype), [], [])
+    z = scalar_arrays(structure, centred_points(structure, rows, columns), rows, columns)
+
+    def phi(z: list[Array]) -> Array:
+        return structure.flat_phi(*z)
+
+    second = over_pairs(jax.hessian(phi))(z)
+    hessian = [
+        [second[a][b] if one.of_x and other.of_y else None for b, other in enumerate(structure.scalars)]
+        for a, one in enumerate(structure.scalars)
+    ]
+    return Coefficients(over_pairs(phi)(z), over_pairs(jax.grad(phi))(z), hessian)
+
+
+def kept_product(
+    structure: Structure, kept: Coefficients, rows: Array, columns: Array, weights: Weights
 ) -> tuple[Array, Array]:
+    """Return h and its gradient at the rows from kept coefficients."""
+    views = centred_points(structure, rows, columns)
+    value = jnp.zeros(len(rows), rows.dtype)
+    q = [jnp.zeros((), rows.dtype)] * len(kept.gradient)
+    if weights.value is not None:
+        value = value + kept.phi @ weights.value
+        q = [weights.value * each for each in kept.gradient]
+    if weights.gradient is None:
+        return value, jnp.zeros_like(rows)
+    s = directional_arrays(structure, views, columns, weights.gradient)
+    along = [(b, one) for b, one in enumerate(s) if structure.scalars[b].of_y]
+    value = value + sum(jnp.sum(kept.gradient[b] * one, axis=1) for b, one in along)
+    q = [q[a] + sum(line[b] * one for b, one in along if line[b] is not None) for a, line in enumerate(kept.hessian)]
+    shape = (len(rows), len(columns))
+    q = [jnp.broadcast_to(one, shape) for one in q]
+    return value, assemble_gradient(structure, views, rows, columns, weights.gradient, q, kept.gradient)
+
+
+def separable_product(kernel: DirectKernel, rows: Array, columns: Array, weights: Weights) -> tuple[Array, Array]:
     """Return h and its gradient for a direct sum or product of one-dimensional kernels: O(d) for each pair.
 
     Let S(k) be the sum or product of the k_a, and u_a = v_a dk_a/dy_a. Then h = F(k, u) = w S + grad S . u, and
@@ -155,9 +197,7 @@ def _one_dimensional(kernel: Kernel, x: Array, y: Array) -> tuple[Array, Array, 
     return k(x, y), dx, dy, jax.grad(derivative_y)(x, y)
 
 
-def autodiff_product(
-    kernel: Kernel, rows: Array, columns: Array, weights: Weights, orders: Orders
-) -> tuple[Array, Array]:
+def autodiff_product(kernel: Kernel, rows: Array, columns: Array, weights: Weights) -> tuple[Array, Array]:
     """Return h and its gradient for any kernel, by automatic differentiation: O(d) for each pair."""
 
     def pair(x: Array, y: Array, w: Array, v: Array) -> tuple[Array, Array]:
@@ -165,12 +205,9 @@ def autodiff_product(
             value, derivative = jax.jvp(lambda y: kernel(x, y), (y,), (v,))
             return w * value + derivative
 
-        def value_only(x: Array) -> Array:
-            return w * kernel(x, y)
-
-        if not orders.gradient:
-            return (column(x) if weights.gradient is not None else value_only(x)), jnp.zeros_like(x)
-        h, gradient = jax.value_and_grad(column if weights.gradient is not None else value_only)(x)
+        if weights.gradient is None:
+            return w * kernel(x, y), jnp.zeros_like(x)
+        h, gradient = jax.value_and_grad(column)(x)
         return h, gradient
 
     return _by_rows(pair, rows, columns, weights)

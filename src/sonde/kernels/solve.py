@@ -1,13 +1,19 @@
-"""Linear solves (K + noise) z = b: Cholesky for small matrices, preconditioned conjugate gradients for large ones.
+"""Linear solves (K + noise) z = b and log-determinants log |K + noise|, by Cholesky for small matrices.
+
+Large systems are solved by preconditioned conjugate gradients.
 
 The preconditioner of the gradients is the part of the matrix that does not mix inputs: (P + noise) (x) I_d with
 P = g_xy - 2 g_rr, so one n by n Cholesky serves all d inputs. The preconditioner of the values is their own n by n
 matrix. If the kernel has no such part (several input maps, or no known structure) it is the diagonal.
+
+Log-determinants of large matrices A of size N come from stochastic Lanczos quadrature (Ubaru, Chen, Saad 2017):
+log |A| = tr log A = N E[u' log(A) u], with u a random sign vector of unit length. The tridiagonal matrix of a Lanczos
+run from u gives u' log(A) u.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -17,11 +23,13 @@ import numpy as np
 from jax import Array
 
 from sonde.errors import KernelError, NotPositiveDefinite
-from sonde.kernels.coefficients import coefficients
-from sonde.kernels.gram import DerivativeGram
 from sonde.kernels.maps import Identity
-from sonde.kernels.parts import split
-from sonde.kernels.precision import in_precision_of, keep_precision
+from sonde.kernels.multiply import split
+from sonde.kernels.parameters import in_precision_of, keep_precision
+from sonde.kernels.products import coefficients
+
+if TYPE_CHECKING:
+    from sonde.kernels.gram import DerivativeGram
 
 DENSE_SIZE = 3000  # up to this many entries Cholesky is faster than conjugate gradients
 KEPT_MEMORY = 2**30  # bytes of coefficients that an iterative solve may keep
@@ -35,6 +43,14 @@ class Solution(NamedTuple):
     converged: bool
     residual: float
     steps: int
+    method: str
+
+
+class LogDeterminant(NamedTuple):
+    """A log-determinant and its standard error (0 if it is exact)."""
+
+    value: float
+    error: float
     method: str
 
 
@@ -122,24 +138,24 @@ def _conjugate_gradients(
 def _preconditioner(operator: DerivativeGram, variances: Array) -> Any:
     n, p = len(operator.X), operator.entries
     noise = jnp.maximum(jnp.mean(variances.reshape(n, p), axis=1), 1e-10)
-    parts = split(operator.kernel)
-    structure = parts[0].kernel.structure() if parts[0].path == "structured" else None
+    first, *others = split(operator.kernel)
+    structure = first.structure
     simple = structure is not None and len(structure.maps) == 1 and isinstance(structure.maps[0], Identity)
-    if operator.observed.hessian or len(parts) > 1 or not simple:
+    if structure is None or not simple or others or operator.observed.hessian:
         scale = operator.diagonal() + variances
         return lambda z: z / scale
-    kept = operator.kept if operator.kept is not None else coefficients(structure, operator.X, operator.X)  # type: ignore[arg-type]
-    gradient = {scalar.name: each for scalar, each in zip(structure.scalars, kept.gradient, strict=True)}  # type: ignore[union-attr]
+    kept = operator.kept if operator.kept is not None else coefficients(structure, operator.X, operator.X)
+    gradient = {scalar.name: each for scalar, each in zip(structure.scalars, kept.gradient, strict=True)}
     diagonal_part = gradient.get("xy", 0.0) - 2 * gradient.get("rr", 0.0)
     gradients = _safe_factor(jnp.asarray(diagonal_part), noise)
     values = _safe_factor(kept.phi, noise) if operator.observed.value else None
 
     def apply(z: Array) -> Array:
         z = z.reshape(n, p)
-        first = int(operator.observed.value)
-        solved = [jax.scipy.linalg.cho_solve((values, True), z[:, :first])] if values is not None else []
+        split_at = int(operator.observed.value)
+        solved = [jax.scipy.linalg.cho_solve((values, True), z[:, :split_at])] if values is not None else []
         if operator.observed.gradient:
-            solved.append(jax.scipy.linalg.cho_solve((gradients, True), z[:, first:]))
+            solved.append(jax.scipy.linalg.cho_solve((gradients, True), z[:, split_at:]))
         return jnp.concatenate(solved, axis=1).reshape(-1)
 
     return apply
@@ -152,3 +168,51 @@ def _safe_factor(matrix: Array, noise: Array) -> Array:
     factor = jnp.linalg.cholesky(jittered)
     plain = jnp.diag(jnp.sqrt(jnp.abs(jnp.diagonal(matrix)) + noise + 1e-6 * scale))
     return jnp.where(jnp.all(jnp.isfinite(factor)), factor, plain)
+
+
+def log_determinant(operator: DerivativeGram, *, noise: Any, probes: int, steps: int, seed: int) -> LogDeterminant:
+    """Return log |K + noise|."""
+    if min(probes, steps) < 2:
+        raise KernelError(f"probes and steps must be 2 or more, got {probes} and {steps}")
+    with in_precision_of(operator.X):
+        variances = noise_vector(operator, noise)
+        if variances.size <= DENSE_SIZE:
+            factor = factorise(operator, variances)
+            return LogDeterminant(2 * float(jnp.sum(jnp.log(jnp.diagonal(factor)))), 0.0, "cholesky")
+        keys = jax.random.split(jax.random.key(seed), probes)
+        quadratures = _quadratures(with_coefficients(operator), variances, keys, min(steps, variances.size))
+        error = float(jnp.std(quadratures, ddof=1)) / probes**0.5
+        return LogDeterminant(float(jnp.mean(quadratures)), error, "stochastic Lanczos")
+
+
+@eqx.filter_jit
+def _quadratures(operator: DerivativeGram, variances: Array, keys: Array, steps: int) -> Array:
+    size = variances.size
+
+    def one(key: Array) -> Array:
+        start = jax.random.rademacher(key, (size,), variances.dtype) / jnp.sqrt(jnp.asarray(size, variances.dtype))
+        alphas, betas = _lanczos(lambda z: operator.mv(z) + variances * z, start, steps)
+        nodes, vectors = jnp.linalg.eigh(jnp.diag(alphas) + jnp.diag(betas, 1) + jnp.diag(betas, -1))
+        floor = jnp.finfo(nodes.dtype).eps * jnp.max(jnp.abs(nodes))
+        return size * jnp.sum(vectors[0] ** 2 * jnp.log(jnp.maximum(nodes, floor)))
+
+    return jax.lax.map(one, keys)
+
+
+def _lanczos(multiply: Any, start: Array, steps: int) -> tuple[Array, Array]:
+    """Return the diagonal (steps,) and off-diagonal (steps - 1,) of the tridiagonal matrix, fully reorthogonalised."""
+    basis = jnp.zeros((steps, start.size), start.dtype).at[0].set(start)
+
+    def step(state: tuple[Array, Array, Array], i: Array) -> tuple[tuple[Array, Array, Array], tuple[Array, Array]]:
+        basis, vector, _ = state
+        product = multiply(vector)
+        alpha = vector @ product
+        rest = product - basis.T @ (basis @ product)
+        rest = rest - basis.T @ (basis @ rest)  # a second time: once leaves rounding errors
+        beta = jnp.linalg.norm(rest)
+        following = rest / jnp.where(beta > 0, beta, 1.0)
+        basis = basis.at[jnp.minimum(i + 1, steps - 1)].set(jnp.where(i + 1 < steps, following, basis[-1]))
+        return (basis, following, beta), (alpha, beta)
+
+    _, (alphas, betas) = jax.lax.scan(step, (basis, start, jnp.zeros((), start.dtype)), jnp.arange(steps))
+    return alphas, betas[:-1]

@@ -3,7 +3,7 @@
 ::
 
     Pair      x.x, x.y, y.y, r.r     of one pair, after an input map u: x -> u(x)
-    feature   f(x), f(y)             of a function f: R^d -> R^m
+    feature   f(x), f(y)             of a function f: R^d -> R
 
 A sum, product, power or composition of kernels that are functions of such scalars is again a function of such scalars:
 ``join`` merges their structures. Only the scalars that phi uses are computed.
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from sonde.kernels.maps import Composed, Feature, Identity, Map
+from sonde.kernels.maps import Composed, Identity, Map
 
 INNER = frozenset({"xx", "xy", "yy"})
 DOT = frozenset({"xy"})
@@ -35,7 +35,7 @@ class Pair(NamedTuple):
 
 
 class FeatureValues(NamedTuple):
-    """The values of one feature at both inputs, each a tuple of m scalars."""
+    """The values of one feature at both inputs."""
 
     x: Any
     y: Any
@@ -50,7 +50,7 @@ class Structure:
 
     maps: tuple[Map, ...]
     needs: tuple[frozenset[str], ...]
-    features: tuple[Feature, ...]
+    features: tuple[Map, ...]  # to one number
     phi: Phi
 
     @property
@@ -59,12 +59,7 @@ class Structure:
         pairs = [
             Scalar(name, index) for index, needs in enumerate(self.needs) for name in Pair._fields if name in needs
         ]
-        values = [
-            Scalar(side, index, part)
-            for index, feature in enumerate(self.features)
-            for part in range(feature.size)
-            for side in ("fx", "fy")
-        ]
+        values = [Scalar(side, index) for index in range(len(self.features)) for side in ("fx", "fy")]
         return [*pairs, *values]
 
     def flat_phi(self, *scalars: Array) -> Array:
@@ -74,27 +69,22 @@ class Structure:
         pairs = [
             Pair(*(given.get(Scalar(name, index), zero) for name in Pair._fields)) for index in range(len(self.maps))
         ]
-        values = [
-            FeatureValues(
-                *(tuple(given[Scalar(side, index, part)] for part in range(feature.size)) for side in ("fx", "fy"))
-            )
-            for index, feature in enumerate(self.features)
-        ]
+        indexes = range(len(self.features))
+        values = [FeatureValues(given[Scalar("fx", index)], given[Scalar("fy", index)]) for index in indexes]
         return jnp.asarray(self.phi(pairs, values))
 
     def after(self, inner: Map) -> Structure:
         """Return the structure of the kernel applied to mapped inputs."""
         maps = tuple(inner if isinstance(own, Identity) else Composed(own, inner) for own in self.maps)
-        features = tuple(Feature(Composed(own.function, inner), own.size) for own in self.features)
+        features = tuple(Composed(own, inner) for own in self.features)
         return Structure(maps, self.needs, features, self.phi)
 
 
 class Scalar(NamedTuple):
-    """One scalar: xx, xy, yy or rr of a map, or part ``part`` of a feature at x (fx) or y (fy)."""
+    """One scalar: xx, xy, yy or rr of a map, or a feature at x (fx) or y (fy)."""
 
     name: str
     owner: int  # which map or feature
-    part: int = 0
 
     @property
     def of_x(self) -> bool:
@@ -107,21 +97,17 @@ class Scalar(NamedTuple):
         return self.name in ("xy", "yy", "rr", "fy")
 
 
-def constant(phi: Callable[[], Array]) -> Structure:
-    """Return the structure of a constant kernel."""
-    return Structure((), (), (), lambda pairs, values: phi())
+def join(operation: Callable[..., Array], *of_parts: Structure | None) -> Structure | None:
+    """Return the structure of ``operation(k1, k2, ...)``; None if that of a part is not known.
 
-
-def single(needs: frozenset[str], profile: Callable[[Pair], Array]) -> Structure:
-    """Return the structure of a kernel of one pair's scalars."""
-    return Structure((Identity(),), (needs,), (), lambda pairs, values: profile(pairs[0]))
-
-
-def join(operation: Callable[..., Array], *parts: Structure) -> Structure:
-    """Return the structure of ``operation(k1, k2, ...)``; parts without an input map share their scalars."""
+    Parts without an input map share their scalars.
+    """
+    parts = [part for part in of_parts if part is not None]
+    if len(parts) < len(of_parts):
+        return None
     maps: list[Map] = []
     needs: list[frozenset[str]] = []
-    features: list[Feature] = []
+    features: list[Map] = []
     positions: list[tuple[list[int], int]] = []
     for part in parts:
         own = []

@@ -9,8 +9,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
-from sonde.kernels.kernel import Kernel
-from sonde.kernels.pairkernel import PairKernel
+from sonde.kernels.kernel import Kernel, PairKernel
 from sonde.kernels.structure import DISTANCE, DOT, INNER, Pair
 
 

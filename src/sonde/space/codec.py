@@ -14,17 +14,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Mask
 from sonde.errors import ConfigurationError
-from sonde.space.axes import Axes
+from sonde.space.axis import Axes
 from sonde.space.conditions import Conditions
 from sonde.space.parameters import Parameter
 
 IDLE = 0.5
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 class Codec:

@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Mask
 from sonde.errors import ConfigurationError, SpaceError
 from sonde.space.parameters import Parameter
 
@@ -29,7 +29,7 @@ class Condition:
     numbers: frozenset[float]
 
     @cached_property
-    def listed(self) -> NDArray[np.float64]:
+    def listed(self) -> Array:
         """The numbers as an array."""
         return np.array(sorted(self.numbers))
 
@@ -46,7 +46,7 @@ class Conditions:
         """Whether any parameter is conditional."""
         return any(self.of)
 
-    def activity(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def activity(self, numbers: Array) -> Mask:
         """Return which entries of a complete (n, d) table of numbers are active."""
         active = np.ones(numbers.shape, dtype=bool)
         for column in self.order:

@@ -66,23 +66,20 @@ class Float(Parameter):
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "step"):
-            _freeze(self, name, _real(getattr(self, name), f"Float: {name}", optional=name == "step"))
+            object.__setattr__(self, name, _real(getattr(self, name), f"Float: {name}", optional=name == "step"))
         _check_range(self)
 
     @cached_property
     def axis(self) -> Axis:
-        """The numeric axis of the values."""
         return Axis(self.low, self.high, self.log, self.step)
 
     def number(self, value: Any) -> float:
-        """Return the value as a float."""
         number = as_float(value)
         if number is None or not self.axis.contains(number):
             raise ConfigurationError(f"got {value!r}, expected {_describe(self, 'a number')}")
         return number if self.axis.continuous else self.axis.nearest(number)
 
     def value(self, number: float) -> float:
-        """Return the number itself."""
         return float(number)
 
 
@@ -99,12 +96,11 @@ class Int(Parameter):
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "step"):
-            _freeze(self, name, _whole(getattr(self, name), f"Int: {name}"))
+            object.__setattr__(self, name, _whole(getattr(self, name), f"Int: {name}"))
         _check_range(self)
 
     @cached_property
     def axis(self) -> Axis:
-        """The numeric axis of the values."""
         return Axis(float(self.low), float(self.high), self.log, float(self.step))
 
     def number(self, value: Any) -> float:
@@ -117,7 +113,6 @@ class Int(Parameter):
         raise ConfigurationError(f"got {value!r}, expected {_describe(self, 'a whole number')}")
 
     def value(self, number: float) -> int:
-        """Return the number as an int."""
         return int(number)
 
 
@@ -136,7 +131,7 @@ class Categorical(Parameter):
         if isinstance(self.choices, str) or not hasattr(self.choices, "__iter__"):
             raise SpaceError(f"Categorical: choices must be a list of values, got {self.choices!r}")
         given = choice_json.in_order(self.choices) if isinstance(self.choices, Set) else self.choices
-        _freeze(self, "choices", tuple(one.item() if isinstance(one, np.generic) else one for one in given))
+        object.__setattr__(self, "choices", tuple(one.item() if isinstance(one, np.generic) else one for one in given))
         if not self.choices:
             raise SpaceError("Categorical: choices is empty; give at least one value")
         if any(isinstance(choice, float) and math.isnan(choice) for choice in self.choices):
@@ -152,7 +147,6 @@ class Categorical(Parameter):
 
     @cached_property
     def axis(self) -> Axis:
-        """The lattice 0, 1, ..., K - 1."""
         return Axis(0.0, float(len(self.choices) - 1), step=1.0)
 
     def number(self, value: Any) -> float:
@@ -165,7 +159,6 @@ class Categorical(Parameter):
         raise ConfigurationError(f"got {value!r}, expected one of {listed}")
 
     def value(self, number: float) -> Any:
-        """Return the choice of that index."""
         return self.choices[int(number)]
 
 
@@ -178,11 +171,9 @@ class Bool(Parameter):
 
     @cached_property
     def axis(self) -> Axis:
-        """The lattice 0, 1."""
         return Axis(0.0, 1.0, step=1.0)
 
     def number(self, value: Any) -> float:
-        """Return 0 or 1."""
         if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
             return float(value)
         if isinstance(value, numbers.Integral) and value in (0, 1):
@@ -190,12 +181,7 @@ class Bool(Parameter):
         raise ConfigurationError(f"got {value!r}, expected True or False")
 
     def value(self, number: float) -> bool:
-        """Return the number as a bool."""
         return bool(number)
-
-
-def _freeze(parameter: Parameter, name: str, value: Any) -> None:
-    object.__setattr__(parameter, name, value)
 
 
 def as_float(value: Any) -> float | None:

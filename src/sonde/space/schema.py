@@ -34,7 +34,7 @@ def dump(parameters: Mapping[str, Parameter], constraints: Iterable[Constraint])
         "version": VERSION,
         "parameters": {name: _parameter_data(parameter, parameters) for name, parameter in parameters.items()},
     }
-    where = [_constraint_data(constraint) for constraint in constraints]
+    where = [one.predicate if isinstance(one.predicate, str) else {"function": one.name} for one in constraints]
     return data | {"where": where} if where else data
 
 
@@ -115,10 +115,6 @@ def _plain(wanted: Any, parent: Parameter) -> Any:
     if wanted in parent:
         return values[0]
     return tuple(values) if isinstance(wanted, tuple) else values
-
-
-def _constraint_data(constraint: Constraint) -> Any:
-    return constraint.predicate if isinstance(constraint.predicate, str) else {"function": constraint.name}
 
 
 def _constraint(data: Any, names: tuple[str, ...]) -> Constraint:

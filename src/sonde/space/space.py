@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Mask
 from sonde.errors import ConfigurationError, SpaceError
 from sonde.space import schema
 from sonde.space.codec import Codec
@@ -77,7 +77,7 @@ class Space:
         """Return the configuration with canonical values, or raise ``ConfigurationError`` naming the parameter."""
         return self.codec.configuration(self.row(configuration))
 
-    def row(self, configuration: Mapping[str, Any]) -> NDArray[np.float64]:
+    def row(self, configuration: Mapping[str, Any]) -> Array:
         """Check a configuration and return its row."""
         if not isinstance(configuration, Mapping):
             raise ConfigurationError(f"expected a dict of parameters, got {configuration!r}")
@@ -93,13 +93,13 @@ class Space:
         """Whether a valid configuration meets every ``where``."""
         return all(constraint.holds(configuration, self.names) for constraint in self.constraints)
 
-    def feasible_rows(self, rows: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def feasible_rows(self, rows: Array) -> Mask:
         """Return which rows meet every ``where``."""
         if not self.constraints:
             return np.ones(len(rows), dtype=bool)
         return np.array([self.feasible(self.codec.configuration(row)) for row in rows], dtype=bool)
 
-    def rows(self) -> Iterator[NDArray[np.float64]]:
+    def rows(self) -> Iterator[Array]:
         """Iterate over the rows of a finite space, in order."""
         if not self.finite:
             raise SpaceError("the space is continuous; its configurations cannot be listed")
@@ -136,7 +136,7 @@ class Space:
         except RecursionError:
             raise SpaceError("the space is nested too deep to be read") from None
 
-    def _extend(self, depth: int, row: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    def _extend(self, depth: int, row: Array) -> Iterator[Array]:
         if depth == len(self._conditions.order):
             yield row.copy()
             return

@@ -6,12 +6,13 @@ import threading
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sonde.storage import rules
-from sonde.storage.port import Asker, AskReply, Storage, StudyHeader, StudySummary
+from sonde.storage.port import Asker, AskReply, FinishedTrial, Storage, StudyHeader, StudySummary
 from sonde.storage.rules import LastSuggestion, Ticket
 from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
 from sonde.trials.attributes import plain_attributes
@@ -82,9 +83,18 @@ class MemoryStorage(Storage):
     """Keeps studies in the memory of this process."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._changed = threading.Condition(self._lock)
+        self._changed = threading.Condition()  # its lock is reentrant
         self._studies: dict[str, _Study] = {}
+
+    @contextmanager
+    def _locked(self, key: str, *, wakes: bool = False) -> Iterator[_Study]:
+        """Lock a study; ``wakes`` notifies waiting askers at the end."""
+        with self._changed:
+            if key not in self._studies:
+                raise rules.study_deleted()
+            yield self._studies[key]
+            if wakes:
+                self._changed.notify_all()
 
     def now(self) -> float:
         return time.time()
@@ -92,7 +102,7 @@ class MemoryStorage(Storage):
     # studies
 
     def create_study(self, header: StudyHeader) -> StudyHeader:
-        with self._lock:
+        with self._changed:
             for study in self._studies.values():
                 if study.header.name == header.name:
                     if study.header.key == header.key:
@@ -103,14 +113,14 @@ class MemoryStorage(Storage):
             return header
 
     def find_study(self, name: str) -> StudyHeader:
-        with self._lock:
+        with self._changed:
             for study in self._studies.values():
                 if study.header.name == name:
                     return study.header
             raise rules.study_not_found(name, sorted(study.header.name for study in self._studies.values()))
 
     def studies(self) -> list[StudySummary]:
-        with self._lock:
+        with self._changed:
             return sorted(map(_summary, self._studies.values()), key=lambda summary: summary.header.name)
 
     def delete_study(self, name: str) -> None:
@@ -121,26 +131,24 @@ class MemoryStorage(Storage):
     # reading
 
     def changes(self, study: str, since: int) -> Changes:
-        with self._lock:
-            own = self._study(study)
+        with self._locked(study) as own:
             return Changes(own.revision, [_columns(own, record) for record in own.newer(since)])
 
     def records(self, study: str, since: int) -> tuple[int, list[TrialRecord]]:
-        with self._lock:
-            own = self._study(study)
+        with self._locked(study) as own:
             return own.revision, own.newer(since)
 
     def record(self, study: str, number: int) -> TrialRecord:
-        with self._lock:
-            return self._known(self._study(study), TrialKey(number))
+        with self._locked(study) as own:
+            return self._known(own, TrialKey(number))
 
     # asking
 
     def begin_ask(
         self, study: str, tokens: Sequence[str], asker: Asker, *, since: int = 0, limit: int | None = None
     ) -> AskReply:
-        with self._changed:
-            own, now = self._study(study), time.monotonic()
+        with self._locked(study) as own:
+            now = time.monotonic()
             self._lose(own, [number for number, ends in own.leases.items() if ends < now])
             got = own.under(tokens)
             left = [token for token in tokens if token not in own.numbers]
@@ -176,9 +184,9 @@ class MemoryStorage(Storage):
 
     def wait(self, study: str, tokens: Sequence[str], asker: Asker, seconds: float) -> None:
         deadline = time.monotonic() + seconds
-        with self._changed:
-            while (left := deadline - time.monotonic()) > 0:
-                own, now = self._study(study), time.monotonic()
+        while (left := deadline - time.monotonic()) > 0:
+            with self._locked(study) as own:
+                now = time.monotonic()
                 if own.waiting or any(token in own.numbers for token in tokens):
                     return
                 if own.suggester is None or own.suggester_lease_ends < now:
@@ -191,25 +199,22 @@ class MemoryStorage(Storage):
                 self._changed.wait(min(left, rules.GRACE))
 
     def renew_suggester_lease(self, study: str, asker: Asker) -> bool:
-        with self._lock:
-            own = self._study(study)
+        with self._locked(study) as own:
             held = own.suggester is not None and own.suggester.name == asker.name
             if held:
                 own.suggester_lease_ends = time.monotonic() + asker.suggester_lease
             return held
 
     def end_suggester_lease(self, study: str, suggester: str) -> None:
-        with self._changed:
-            own = self._study(study)
+        with self._locked(study, wakes=True) as own:
             if own.suggester is not None and own.suggester.name == suggester:
                 own.suggester, own.last = None, LastSuggestion(0, time.monotonic())
-                self._changed.notify_all()
 
     def finish_ask(
         self, study: str, reply: AskReply, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
     ) -> list[TrialRecord] | None:
-        with self._changed:
-            own, now = self._study(study), time.monotonic()
+        with self._locked(study, wakes=True) as own:
+            now = time.monotonic()
             if own.suggester is None or own.suggester.name != asker.name:
                 return own.under(tokens) or None
             own.suggester = None
@@ -222,17 +227,14 @@ class MemoryStorage(Storage):
                 self._start(own, new, token, ticket.asker, ticket.lease)
                 names.add(ticket.asker)
             own.last = LastSuggestion(len(names), now, now - own.suggesting_since, asker.name)
-            self._changed.notify_all()
             return own.under(tokens)
 
     def withdraw(self, study: str, tokens: Sequence[str], asker: Asker) -> None:
-        with self._changed:
-            own = self._study(study)
+        with self._locked(study) as own:
             self.end_suggester_lease(study, asker.name)
             for token in tokens:
                 own.tickets.pop(token, None)
             self.release(study, [TrialKey(record.number, record.token) for record in own.under(tokens)])
-            self._changed.notify_all()
 
     def enqueue(
         self, study: str, rows: Sequence[bytes], attributes: Mapping[str, Any], *, tokens: Sequence[str] | None = None
@@ -241,13 +243,7 @@ class MemoryStorage(Storage):
         new = [TrialRecord(-1, State.WAITING, row, attributes=plain) for row in rows]
         return self._insert(study, new, tokens)
 
-    def add(
-        self,
-        study: str,
-        trials: Iterable[tuple[bytes, Outcome, Mapping[str, Any]]],
-        *,
-        tokens: Sequence[str] | None = None,
-    ) -> list[int]:
+    def add(self, study: str, trials: Iterable[FinishedTrial], *, tokens: Sequence[str] | None = None) -> list[int]:
         now = self.now()
         new = [
             TrialRecord(-1, outcome.state, row, outcome, finished=now, attributes=plain_attributes(attributes))
@@ -257,15 +253,11 @@ class MemoryStorage(Storage):
 
     def _insert(self, study: str, records: list[TrialRecord], tokens: Sequence[str] | None) -> list[int]:
         drawn = rules.tokens_for(len(records), tokens)
-        with self._changed:
-            own = self._study(study)
-            known = own.under(drawn)
-            if not known:
-                known = [
-                    own.put(replace(record, number=len(own.trials), created=self.now(), token=token))
-                    for record, token in zip(records, drawn, strict=True)
-                ]
-            self._changed.notify_all()
+        with self._locked(study, wakes=True) as own:
+            known = own.under(drawn) or [
+                own.put(replace(record, number=len(own.trials), created=self.now(), token=token))
+                for record, token in zip(records, drawn, strict=True)
+            ]
             return [record.number for record in known]
 
     # finishing
@@ -274,8 +266,7 @@ class MemoryStorage(Storage):
         self, study: str, trial: TrialKey, outcome: Outcome, attributes: Mapping[str, Any], *, row: bytes | None = None
     ) -> TrialRecord:
         attributes = plain_attributes(attributes)
-        with self._lock:
-            own = self._study(study)
+        with self._locked(study) as own:
             record = own.find(trial)
             if record is None and trial.token is not None and row is not None:
                 numbers = self.add(study, [(row, outcome, attributes)], tokens=[trial.token])
@@ -293,20 +284,17 @@ class MemoryStorage(Storage):
             )
 
     def heartbeat(self, study: str, tokens: Sequence[str], lease: float) -> None:
-        with self._lock:
-            own, ends = self._study(study), time.monotonic() + lease
+        with self._locked(study) as own:
+            ends = time.monotonic() + lease
             own.leases.update((record.number, ends) for record in own.under(tokens) if record.number in own.leases)
 
     def release(self, study: str, trials: Sequence[TrialKey]) -> None:
-        with self._changed:
-            own = self._study(study)
+        with self._locked(study, wakes=True) as own:
             found = [record for trial in trials if (record := own.find(trial)) is not None]
             self._lose(own, [record.number for record in found if record.state is State.RUNNING], given_back=True)
-            self._changed.notify_all()
 
     def cancel(self, study: str, trials: Sequence[TrialKey]) -> None:
-        with self._lock:
-            own = self._study(study)
+        with self._locked(study) as own:
             records = [self._known(own, trial) for trial in trials]
             left = [record for record in records if record.state is not State.CANCELLED]
             for record in left:
@@ -317,21 +305,15 @@ class MemoryStorage(Storage):
     # states of strategies
 
     def load_state(self, study: str, name: str) -> bytes | None:
-        with self._lock:
-            return self._study(study).states.get(name)
+        with self._locked(study) as own:
+            return own.states.get(name)
 
     def save_state(self, study: str, name: str, state: bytes) -> None:
-        with self._lock:
-            states = self._study(study).states
-            states[name] = state
-            states.move_to_end(name)
-            while len(states) > rules.KEPT_STATES:
-                states.popitem(last=False)
-
-    def _study(self, key: str) -> _Study:
-        if key not in self._studies:
-            raise rules.study_deleted()
-        return self._studies[key]
+        with self._locked(study) as own:
+            own.states[name] = state
+            own.states.move_to_end(name)
+            while len(own.states) > rules.KEPT_STATES:
+                own.states.popitem(last=False)
 
     def _known(self, own: _Study, trial: TrialKey) -> TrialRecord:
         record = own.find(trial)

@@ -26,4 +26,4 @@ def open_storage(storage: str | os.PathLike[str] | Storage | None, *, existing: 
     url = urls.parse(text)
     if existing and url.get_backend_name() == "sqlite" and not os.path.exists(str(url.database)):
         raise StorageError(f"there is no database {str(url.database)!r}; check the path")
-    return SqlStorage.open(text)
+    return SqlStorage(text)

@@ -59,6 +59,8 @@ from typing import Any
 
 from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
 
+FinishedTrial = tuple[bytes, Outcome, Mapping[str, Any]]  # row, outcome and attributes
+
 
 @dataclass(frozen=True)
 class StudyHeader:
@@ -208,13 +210,7 @@ class Storage(ABC):
         """Insert waiting trials and return their numbers. A second call with the same tokens inserts nothing."""
 
     @abstractmethod
-    def add(
-        self,
-        study: str,
-        trials: Iterable[tuple[bytes, Outcome, Mapping[str, Any]]],
-        *,
-        tokens: Sequence[str] | None = None,
-    ) -> list[int]:
+    def add(self, study: str, trials: Iterable[FinishedTrial], *, tokens: Sequence[str] | None = None) -> list[int]:
         """Insert finished trials, all or none, and return their numbers. The same tokens again insert nothing."""
 
     # finishing

@@ -90,15 +90,14 @@ def require_transition(number: int, old: State, new: State) -> None:
         raise IllegalTransition(f"trial {number} is {old} and cannot become {new}")
 
 
-def unknown_trial(study: str, trial: TrialKey | int) -> UnknownTrial:
+def unknown_trial(study: str, trial: TrialKey) -> UnknownTrial:
     """Return the error for a trial that does not exist."""
-    number = trial if isinstance(trial, int) else trial.number
-    if isinstance(trial, TrialKey) and trial.token is not None:
+    if trial.token is not None:
         return UnknownTrial(
-            f"study {study!r} does not know this trial number {number}: its ask was lost in a crash of the database; "
-            "tell its result, which is stored as a trial of its own, or ask again"
+            f"study {study!r} does not know this trial number {trial.number}: its ask was lost in a crash of the "
+            "database; tell its result, which is stored as a trial of its own, or ask again"
         )
-    return UnknownTrial(f"study {study!r} has no trial number {number!r}")
+    return UnknownTrial(f"study {study!r} has no trial number {trial.number!r}")
 
 
 def study_not_found(name: str, known: list[str]) -> StudyNotFound:

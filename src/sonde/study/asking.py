@@ -59,7 +59,8 @@ def ask(
                     return [*reply.claimed, *inserted]
                 if inserted is not None and len(rows) < len(reply.suggest_for):  # the space is exhausted
                     got = [*reply.claimed, *inserted]
-                    storage.withdraw(study, _left(tokens, got), asker)
+                    given = {record.token for record in got}
+                    storage.withdraw(study, [token for token in tokens if token not in given], asker)
                     return got
             else:
                 _wait(storage, study, tokens, reply, asker)
@@ -67,11 +68,6 @@ def ask(
         with suppress(SondeError):  # the storage itself may have failed
             storage.withdraw(study, tokens, asker)  # others must not wait for this process
         raise
-
-
-def _left(tokens: list[str], got: list[TrialRecord]) -> list[str]:
-    given = {record.token for record in got}
-    return [token for token in tokens if token not in given]
 
 
 def _wait(storage: Storage, study: str, tokens: list[str], reply: AskReply, asker: Asker) -> None:

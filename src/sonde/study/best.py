@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sonde.activity import doing
+from sonde.arrays import Array
 from sonde.errors import NoResult, OptionError
 from sonde.space import Space
 from sonde.strategies import Strategy
@@ -22,8 +22,6 @@ from sonde.strategies.port import Model
 from sonde.study.configurations import Configurations, configurations_of
 from sonde.study.predicting import ModelOf
 from sonde.trials import History, Trial
-
-Array = NDArray[np.float64]
 
 WAYS = ("model", "observed")
 FEW = 3  # results below which no model is fitted

@@ -9,12 +9,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Integers, Mask
 from sonde.trials import History
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 LEAST_STD = 1e-9  # least standard deviation of a result, as a share of the values' range
 QUANTILE = -1.645  # 5% of a standard normal: the estimated noise variance is its upper 95% confidence bound
@@ -28,7 +25,7 @@ class Configurations:
     first: Integers  # (k,): number of the first such trial of each configuration
     means: Array  # (k,): of its results, weighted by their inverse noise variances
     variances: Array  # (k,): of those means; 0 where the noise is unknown
-    declared: NDArray[np.bool_]  # (k,): whether the user declared the noise of all its results
+    declared: Mask  # (k,): whether the user declared the noise of all its results
     noise: Array  # (k,): noise variance of a single result; 0 where it is unknown
 
     def __len__(self) -> int:

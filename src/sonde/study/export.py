@@ -1,4 +1,4 @@
-"""Trials as tables: one row for each trial, one column for each parameter. ``importing`` reads them back."""
+"""Trials as tables: one row for each trial, one column for each parameter. ``telling`` reads them back."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import math
 import os
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "json")
 _BEFORE = ("number", "state", "value")
 _AFTER = ("noise", "error", "worker", "created", "started", "finished", "duration", "retry_of")
+_DOCUMENT = ("number", "state", "params", "value", "gradient", "hessian", "noise", "constraints", "error", "worker",
+             "created", "started", "finished", "duration", "retry_of", "attributes")  # fmt: skip
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # a formula of a spreadsheet, or text that looks as if it had been quoted
 _QUOTED = re.compile(r"'+[=+\-@\t\r]")
 
@@ -50,23 +53,9 @@ def table(trials: Sequence[Trial], space: Space, *, inactive: Any = None) -> lis
 
 def document(trial: Trial) -> dict[str, Any]:
     """Return a trial as JSON-able data, complete."""
-    times = {name: getattr(trial, name) for name in ("created", "started", "finished")}
-    return {
-        "number": trial.number,
-        "state": trial.state.value,
-        "params": {name: plain(value) for name, value in trial.params.items()},
-        "value": trial.value,
-        "gradient": trial.gradient,
-        "hessian": trial.hessian,
-        "noise": trial.noise,
-        "constraints": trial.constraints,
-        "error": trial.error,
-        "worker": trial.worker,
-        **{name: None if time is None else time.isoformat() for name, time in times.items()},
-        "duration": trial.duration,
-        "retry_of": trial.retry_of,
-        "attributes": trial.attributes,
-    }
+    data = {name: getattr(trial, name) for name in _DOCUMENT}
+    data |= {"state": trial.state.value, "params": {name: plain(value) for name, value in trial.params.items()}}
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in data.items()}
 
 
 def dataframe(trials: Sequence[Trial], space: Space) -> pd.DataFrame:

@@ -6,7 +6,8 @@ Both forms become objectives that return an ``Evaluation``, and that can be sent
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sonde.errors import EvaluationError, OptionError
@@ -22,39 +23,26 @@ def with_jac(objective: Objective, jac: bool | Objective | None) -> Objective:
     if jac is None or jac is False:
         return objective
     if jac is True:
-        return WithGradient(objective)
+        return partial(_with_gradient, objective)
     if not callable(jac):
         raise OptionError(f"jac must be True (the objective returns value and gradient) or a function, got {jac!r}")
-    return SeparateGradient(objective, jac)
+    return partial(_separate_gradient, objective, jac)
 
 
-@dataclass(frozen=True)
-class WithGradient:
-    """An objective that returns (value, gradient)."""
-
-    objective: Objective
-
-    def __call__(self, trial: Trial) -> Evaluation:
-        """Return value and gradient as an evaluation."""
-        returned = self.objective(trial)
-        if not isinstance(returned, tuple | list) or len(returned) != 2:
-            kind = type(returned).__name__
-            got = f"a {kind} of {len(returned)}" if isinstance(returned, tuple | list) else kind
-            hint = "; leave out jac, the Evaluation has the gradient" if isinstance(returned, Evaluation) else ""
-            raise EvaluationError(f"with jac=True the objective must return (value, gradient), got {got}{hint}")
-        return _joined(*returned)
+def _with_gradient(objective: Objective, trial: Trial) -> Evaluation:
+    """Return the evaluation of an objective that returns (value, gradient)."""
+    returned = objective(trial)
+    if not isinstance(returned, tuple | list) or len(returned) != 2:
+        kind = type(returned).__name__
+        got = f"a {kind} of {len(returned)}" if isinstance(returned, tuple | list) else kind
+        hint = "; leave out jac, the Evaluation has the gradient" if isinstance(returned, Evaluation) else ""
+        raise EvaluationError(f"with jac=True the objective must return (value, gradient), got {got}{hint}")
+    return _joined(*returned)
 
 
-@dataclass(frozen=True)
-class SeparateGradient:
-    """An objective whose gradient is a second function."""
-
-    objective: Objective
-    jac: Objective
-
-    def __call__(self, trial: Trial) -> Evaluation:
-        """Return the values of both functions as an evaluation."""
-        return _joined(self.objective(trial), self.jac(trial))
+def _separate_gradient(objective: Objective, jac: Objective, trial: Trial) -> Evaluation:
+    """Return the evaluation of an objective whose gradient is a second function."""
+    return _joined(objective(trial), jac(trial))
 
 
 def _joined(value: Any, gradient: Any) -> Evaluation:

@@ -1,4 +1,4 @@
-"""Identifies trials by token or number, and gives forked processes identities of their own.
+"""Identifies studies by name, trials by token or number, and gives forked processes identities of their own.
 
 People may give the number of a trial. Programs pass the ``Trial``, which has its token and its study.
 """
@@ -9,15 +9,44 @@ import os
 import warnings
 import weakref
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sonde.errors import OptionError, UnknownTrial
+from sonde.errors import OptionError, StudyExists, StudyMismatch, StudyNotFound, UnknownTrial
 from sonde.space import Space
-from sonde.storage import Storage
+from sonde.storage import Storage, StudyHeader
 from sonde.trials import Outcome, Trial, TrialKey, TrialRecord
 from sonde.trials.trial import pack_row
+
+if TYPE_CHECKING:
+    from sonde.study.study import Study
+
+
+def create_or_find(storage: Storage, wanted: StudyHeader, *, seed_given: bool) -> StudyHeader:
+    """Return the study of that name, or create it; another process may create it at the same time."""
+    try:
+        return _matching(storage.find_study(wanted.name), wanted, seed_given)
+    except StudyNotFound:
+        pass
+    try:
+        return storage.create_study(wanted)
+    except StudyExists:
+        return _matching(storage.find_study(wanted.name), wanted, seed_given)
+
+
+def _matching(found: StudyHeader, wanted: StudyHeader, seed_given: bool) -> StudyHeader:
+    remedy = "use the same settings to resume it, another name (name=, --name), or delete it to start over"
+    if found.space != wanted.space:
+        raise StudyMismatch(
+            f"study {found.name!r} exists with another space; {remedy}.\n"
+            f"  stored: {found.space}\n  given:  {wanted.space}"
+        )
+    for field in ("direction", "seed") if seed_given else ("direction",):
+        stored, given = getattr(found, field), getattr(wanted, field)
+        if stored != given:
+            raise StudyMismatch(f"study {found.name!r} exists with {field}={stored!r}, not {given!r}; {remedy}")
+    return found
 
 
 def key_of(trial: Trial | int) -> TrialKey:
@@ -61,14 +90,10 @@ def tell(
     return record
 
 
-class _AsksForTrials(Protocol):
-    def _become_an_asker(self) -> None: ...
+_askers: weakref.WeakSet[Study] = weakref.WeakSet()
 
 
-_askers: weakref.WeakSet[_AsksForTrials] = weakref.WeakSet()
-
-
-def renewed_in_children(study: _AsksForTrials) -> None:
+def renewed_in_children(study: Study) -> None:
     """Give a study a new asker in every forked child, so that it does not renew its parent's leases."""
     _askers.add(study)
 

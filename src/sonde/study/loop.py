@@ -3,72 +3,73 @@
 The loop is the same for all executors. It stops asking when the budget, the time or the space is exhausted, when a
 callback says so, or when all trials fail for the same reason. It ends when the last running trial has reported. If it
 is interrupted, it gives running trials back to the queue.
-
-The loop knows a study only by what it needs of one, ``RunnableStudy``: ``sonde.study.study`` imports this module.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sonde.activity import doing, watching
 from sonde.errors import AllFailed, Interrupted, OptionError, TrialError
 from sonde.execution import Executor, Inline, Processes, Report, Task
-from sonde.space import Space
-from sonde.study.giving_up import RepeatedFailures
 from sonde.study.interrupts import deferred_interrupts, show_in_one_line
-from sonde.study.pending import Pending
+from sonde.study.pending import Pending, outcome_of, sendable
 from sonde.study.progress import Progress, progress_for
-from sonde.study.reports import outcome_of, sendable
-from sonde.trials import History, Outcome, State, Trial
+from sonde.trials import Outcome, State, Trial
+from sonde.trials.reason import one_line
+
+if TYPE_CHECKING:
+    from sonde.study.study import Study
 
 
-class RunnableStudy(Protocol):
-    """What the loop needs of a study; ``Study`` has it."""
+FAILURES = 10  # for the same reason, in a row, after which a run gives up
 
-    space: Space
-    _stopping: bool  # set by ``Study.stop``
+
+class RepeatedFailures:
+    """Counts how many trials in a row have failed for the same reason; numbers in the reason do not count.
+
+    If none has completed, that is most likely a mistake in the objective, such as a mistyped name.
+    """
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self._kind = ""
+        self._count = 0
+        self.reason = ""
+
+    def note(self, told: Trial) -> None:
+        """Count a result; call it in the order in which results arrive."""
+        self.reason = one_line(told.error or "")
+        kind = re.sub(r"[0-9]+", "#", self.reason)
+        same = told.state is State.FAILED and kind == self._kind
+        self._count = self._count + 1 if same else int(told.state is State.FAILED)
+        self._kind = kind
 
     @property
-    def name(self) -> str:
-        """The study's name."""
+    def too_many(self) -> bool:
+        """Whether to give up, if no trial has completed."""
+        return self._most is not None and self._count >= self._most
 
-    @property
-    def history(self) -> History:
-        """All trials as arrays, up to date."""
-
-    def _ask(self, count: int, *, limit: int | None) -> list[Trial]:
-        """Return up to ``count`` new trials; the study may have at most ``limit`` in all."""
-
-    def _tell(self, trial: Trial, outcome: Outcome, attributes: Mapping[str, Any]) -> Trial:
-        """Record the outcome of a trial."""
-
-    def release(self, trials: Sequence[Trial]) -> None:
-        """Give running trials back to the queue."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When to stop asking."""
-
-    n_trials: int | None
-    total_trials: int | None
-    deadline: float
+    def __str__(self) -> str:
+        return f"{self._count} trials in a row failed for the same reason and none has completed: {self.reason}"
 
 
 @dataclass
 class Run:
     """The state of one call of ``optimize``."""
 
-    study: RunnableStudy
+    study: Study
     pending: Pending
     slots: int
-    limits: Limits
+    n_trials: int | None
+    total_trials: int | None
+    deadline: float  # after which no new trial starts
     callbacks: Sequence[Callable[[Trial], Any]]
     catch: tuple[type[BaseException], ...]
     failures: RepeatedFailures
@@ -91,12 +92,12 @@ class Run:
     def fill(self) -> bool:
         """Ask and submit until every slot is busy; return whether anything was started."""
         wanted = self.slots - self.pending.occupied
-        if self.limits.n_trials is not None:
-            wanted = min(wanted, self.limits.n_trials - self.asked)
+        if self.n_trials is not None:
+            wanted = min(wanted, self.n_trials - self.asked)
         if wanted <= 0 or self.ending():
             return False
         with doing("suggesting"), deferred_interrupts():
-            trials = self.study._ask(wanted, limit=self.limits.total_trials)
+            trials = self.study._ask(wanted, limit=self.total_trials)
             self.pending.expect(trials)
         self.finished = len(trials) < wanted  # the space or the common budget is exhausted
         self.asked += len(trials)
@@ -106,7 +107,7 @@ class Run:
 
     def ending(self) -> bool:
         """Whether no new trial should start."""
-        over = self.finished or self.study._stopping or time.monotonic() >= self.limits.deadline
+        over = self.finished or self.study._stopping or time.monotonic() >= self.deadline
         return over or self.hopeless()
 
     def hopeless(self) -> bool:
@@ -121,10 +122,10 @@ class Run:
         """Whether the budget is not exhausted."""
         if self.finished:
             return False
-        if self.limits.n_trials is not None:
-            return self.asked < self.limits.n_trials
+        if self.n_trials is not None:
+            return self.asked < self.n_trials
         spent = self.counts(State.RUNNING, State.COMPLETED, State.FAILED)
-        return self.limits.total_trials is None or spent < self.limits.total_trials
+        return self.total_trials is None or spent < self.total_trials
 
     def record(self, trial: Trial, report: Report) -> None:
         """Tell one result, call the callbacks, and raise exceptions that ``catch`` does not name."""
@@ -159,7 +160,7 @@ class Run:
             number = history.best()
         best = None if number is None else float(history.sign * history.values[number])
         done, failed = self.done, self.failed
-        if self.limits.total_trials is not None:
+        if self.total_trials is not None:
             done, failed = history.count(State.COMPLETED, State.FAILED), history.count(State.FAILED)
         self.progress.show(done, failed, best)
 
@@ -183,19 +184,19 @@ class Run:
     def interrupted(self) -> Interrupted:
         """Return the exception for Ctrl-C, which says how to continue."""
         show_in_one_line()
-        if self.limits.total_trials is not None:
-            done, total = self.counts(State.COMPLETED, State.FAILED), f" of {self.limits.total_trials}"
+        if self.total_trials is not None:
+            done, total = self.counts(State.COMPLETED, State.FAILED), f" of {self.total_trials}"
             remedy = "the same call again continues"
-        elif self.limits.n_trials is not None:
-            done, total = self.done, f" of {self.limits.n_trials}"
-            remedy = f"study.optimize(..., n_trials={self.limits.n_trials - self.done}) runs the rest"
+        elif self.n_trials is not None:
+            done, total = self.done, f" of {self.n_trials}"
+            remedy = f"study.optimize(..., n_trials={self.n_trials - self.done}) runs the rest"
         else:
             done, total, remedy = self.done, "", "study.optimize continues from there"
         return Interrupted(f"stopped after {done}{total} trials", remedy)
 
 
 def run_loop(
-    study: RunnableStudy,
+    study: Study,
     objective: Callable[[Trial], Any],
     *,
     n_trials: int | None,
@@ -217,12 +218,13 @@ def run_loop(
     if isinstance(own, Processes):
         task.check_packing()
     slots = (workers or 1) if executor is None else _slots(executor, workers)
-    limits = Limits(n_trials, total_trials, float("inf") if timeout is None else time.monotonic() + timeout)
+    deadline = float("inf") if timeout is None else time.monotonic() + timeout
     total = total_trials if n_trials is None else n_trials
     study._stopping = False
     pending = Pending(task, own or executor, trial_timeout)  # type: ignore[arg-type]
     with progress_for(study.name, total, wanted=progress) as shown, watching(shown.stage):
-        run = Run(study, pending, slots, limits, callbacks, catch, RepeatedFailures(give_up_after), shown)
+        failures = RepeatedFailures(give_up_after)
+        run = Run(study, pending, slots, n_trials, total_trials, deadline, callbacks, catch, failures, shown)
         _to_the_end(run, own)
 
 

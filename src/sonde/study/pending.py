@@ -1,4 +1,4 @@
-"""The pending evaluations of one run: submitted to the executor, not yet told.
+"""The pending evaluations of one run: submitted to the executor, not yet told. Their reports become outcomes.
 
 The loop waits here for results. A trial that takes longer than ``trial_timeout`` is stopped. Sonde's own worker
 processes are killed and replaced. A worker of the user's executor cannot be killed: it counts as stuck until its call
@@ -10,14 +10,18 @@ from __future__ import annotations
 import concurrent.futures
 import threading
 import time
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from sonde.activity import doing
-from sonde.errors import NoWorkers
+from sonde.errors import EndOfRun, EvaluationError, NoWorkers
 from sonde.execution import Executor, Future, Processes, Report, Task
-from sonde.study.reports import report_if_done, report_of
-from sonde.trials import Trial
+from sonde.space import Space
+from sonde.trials import Outcome, Trial, failure, to_outcome
+from sonde.trials.attributes import plain_attribute
+from sonde.trials.outcome import describe
 
 _POLL = 0.02  # seconds, for futures that cannot call back
 _CHECK = 0.5  # seconds after which a signal or a timeout is noticed at the latest
@@ -146,3 +150,48 @@ class Pending:
 
 def _id(trial: Trial) -> str | int:
     return trial.token or trial.number
+
+
+def report_of(future: Future) -> Report:
+    """Return a finished future's report; an error of the executor itself means that the worker died."""
+    try:
+        report = future.result()
+    except (KeyboardInterrupt, EndOfRun):
+        raise
+    except BaseException as error:
+        return Report(error=f"the worker died: {describe(error).splitlines()[0]}", exception=None)
+    if not isinstance(report, Report):
+        return Report(error=f"the executor returned {type(report).__name__} instead of the task's report")
+    return report
+
+
+def report_if_done(future: Future) -> Report | None:
+    """Return the report if there is one; None if the interrupt ended the worker, too."""
+    try:
+        report = future.result() if future.done() else None
+    except BaseException:
+        return None
+    return report if isinstance(report, Report) else None
+
+
+def outcome_of(report: Report, space: Space) -> Outcome:
+    """Return the outcome of a report."""
+    if report.error is not None:
+        return failure(report.error)
+    try:
+        return to_outcome(report.result, space)
+    except EvaluationError as error:
+        return failure(error)
+
+
+def sendable(attributes: Any, trial: Trial) -> dict[str, Any]:
+    """Return attributes as plain JSON data; drop others with a warning, so that the result is not lost."""
+    kept = {}
+    for name, value in attributes.items():
+        try:
+            kept[name] = plain_attribute(name, value)
+        except (TypeError, ValueError) as error:
+            warnings.warn(
+                f"trial {trial.number}: attribute {name!r} is not JSON-able and was dropped ({error})", stacklevel=2
+            )
+    return kept

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Integers
 from sonde.errors import NoResult, OptionError
 from sonde.space import Space
 from sonde.strategies import Strategy
 from sonde.strategies.port import Model
 from sonde.strategies.registry import make_strategy
 from sonde.trials import History
-
-Array = NDArray[np.float64]
 
 EXACT = 1000  # results up to which a strategy without a model gets an exact Gaussian process
 
@@ -32,7 +30,7 @@ class Prediction(NamedTuple):
 class Diagnosis:
     """The values of completed trials and their leave-one-out predictions."""
 
-    numbers: NDArray[np.int64]
+    numbers: Integers
     values: Array
     means: Array
     stds: Array

@@ -5,18 +5,48 @@ Both show how many trials are done, the current activity, and how many seconds i
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from sonde.study.saying import Stage, counted, kind, number, short
+from sonde.text import printable
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _LINE_EVERY = 10.0  # seconds, where there is no terminal
 _SILENCE = 2.0  # seconds that a new activity may take before a line reports it
 _CHECK = 0.25  # seconds between two checks whether a line is due
+
+
+class Stage:
+    """The current activity and when it began; Rich draws its state at that moment."""
+
+    def __init__(self) -> None:
+        self._now = "", time.monotonic()
+
+    def begin(self, what: str) -> None:
+        """Begin an activity; beginning the current one again changes nothing."""
+        if what != self._now[0]:
+            self._now = short(what, 80), time.monotonic()
+
+    def now(self) -> tuple[str, float]:
+        """Return the activity, and its seconds so far."""
+        what, since = self._now
+        return what, time.monotonic() - since if what else 0.0
+
+    def __str__(self) -> str:
+        what, seconds = self.now()
+        return f"{what} {seconds:.0f} s" if seconds >= 1 else what
+
+    def __rich__(self) -> Text:
+        from rich.text import Text
+
+        return Text(str(self), style="dim", no_wrap=True)
 
 
 class Progress:
@@ -64,7 +94,6 @@ class Bar(Progress):
         self._live.stop()
 
     def show(self, done: int, failed: int, best: float | None) -> None:
-        """Redraw."""
         self._first = done if self._first is None else self._first
         self._bar.update(
             self._task, completed=done if self._total is None else min(done, self._total),
@@ -73,7 +102,6 @@ class Bar(Progress):
         )  # fmt: skip
 
     def stage(self, what: str) -> None:
-        """Redraw with the new activity."""
         self._stage.begin(what)
 
 
@@ -104,13 +132,11 @@ class Lines(Progress):
         self._print()
 
     def show(self, done: int, failed: int, best: float | None) -> None:
-        """Note it for the next line."""
         if self._state is None:
             self._first = done
         self._state = done, failed, best
 
     def stage(self, what: str) -> None:
-        """Note it for the next line."""
         self._stage.begin(what)
 
     def _print_when_due(self) -> None:
@@ -145,3 +171,28 @@ def progress_for(title: str, total: int | None, *, wanted: bool) -> Progress:
     # In a notebook Rich needs ipywidgets; without them it would show a warning and no bar.
     drawn = find_spec("ipywidgets") is not None if console.is_jupyter else console.is_terminal
     return Bar(title, total, console) if drawn else Lines(title, total)
+
+
+def counted(done: int, total: int | None, first: int) -> str:
+    """Return the number of trials as text; ``first`` is the number when the run began."""
+    if total is None:
+        return f"{done} trials"
+    if first >= total:
+        return f"{done} trials, {total} asked for: nothing to do"
+    return f"{done}/{total} trials" if done <= total else f"{done} trials, {total} asked for"
+
+
+def number(value: float | None) -> str:
+    """Return a value with six digits."""
+    return "-" if value is None else f"{value:.6g}"
+
+
+def kind(what: str) -> str:
+    """Return an activity without its numbers."""
+    return re.sub(r"[0-9,]+", "#", what)
+
+
+def short(text: str, longest: int = 40) -> str:
+    """Return a text with control characters escaped, shortened to ``longest`` characters."""
+    shown = printable(text)
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"

@@ -18,13 +18,11 @@ from sonde.storage import Asker, AskReply, Storage, StudyHeader, open_storage
 from sonde.strategies import Strategy, record, resolve_strategy
 from sonde.study import asking, checks, export, identity, predicting, telling
 from sonde.study.best import Best, best_value
-from sonde.study.giving_up import FAILURES
 from sonde.study.gradients import with_jac
 from sonde.study.heartbeat import Heartbeat
 from sonde.study.interrupts import interruptible
-from sonde.study.loop import run_loop
+from sonde.study.loop import FAILURES, run_loop
 from sonde.study.predicting import Diagnosis, Prediction
-from sonde.study.resuming import create_or_find
 from sonde.study.states import StoredStates
 from sonde.trials import Evaluation, History, Outcome, State, Trial, TrialRecord
 from sonde.trials.reason import one_line
@@ -80,7 +78,7 @@ class Study:
             checks.seed(seed),
             record(self._strategy),
         )
-        self._attach(opened, create_or_find(opened, wanted, seed_given=seed is not None), space, lease)
+        self._attach(opened, identity.create_or_find(opened, wanted, seed_given=seed is not None), space, lease)
 
     @classmethod
     def load(

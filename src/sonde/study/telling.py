@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sonde.errors import OptionError
-from sonde.space import Space
-from sonde.study import checks
-from sonde.study.importing import EXTRAS, Importer
-from sonde.trials import Evaluation, Outcome, failure, to_outcome
+from sonde.space import Categorical, Parameter, Space
+from sonde.storage.port import FinishedTrial
+from sonde.study import checks, export
+from sonde.trials import Evaluation, Outcome, State, Trial, failure, to_outcome
 from sonde.trials.trial import pack_row
 
-Finished = tuple[bytes, Outcome, Mapping[str, Any]]
+EXTRAS = ("gradient", "hessian", "noise", "constraints")
+_TOLD = {"params", "value", "failed", "attributes", *EXTRAS}
+_SHOWN = {"number", "state", "error", "worker", "created", "started", "finished", "duration", "retry_of"}
+
+_INACTIVE = object()
 
 
 def outcome(space: Space, value: Any, failed: str | None, extras: Mapping[str, Any]) -> Outcome:
@@ -34,7 +39,7 @@ def outcome(space: Space, value: Any, failed: str | None, extras: Mapping[str, A
     return to_outcome(Evaluation(value, **extras), space)
 
 
-def imported(space: Space, trials: Iterable[Any]) -> list[Finished]:
+def imported(space: Space, trials: Iterable[Any]) -> list[FinishedTrial]:
     """Return row, outcome and attributes of finished trials; trials without a result are skipped with a warning."""
     if hasattr(trials, "to_dict"):  # a DataFrame
         trials = trials.to_dict("records")
@@ -49,7 +54,7 @@ def imported(space: Space, trials: Iterable[Any]) -> list[Finished]:
     return kept
 
 
-def _finished(space: Space, importer: Importer, position: int, entry: Any) -> Finished | None:
+def _finished(space: Space, importer: Importer, position: int, entry: Any) -> FinishedTrial | None:
     """Return one finished trial; errors name its position."""
     try:
         known = importer.read(entry)
@@ -60,3 +65,123 @@ def _finished(space: Space, importer: Importer, position: int, entry: Any) -> Fi
         return pack_row(space.row(known["params"])), told, checks.attributes(known.get("attributes"))
     except ValueError as error:
         raise type(error)(f"trials[{position}]: {error}") from None
+
+
+class Importer:
+    """Reads entries of ``add_trials`` for one space.
+
+    Dicts with ``params`` and ``value``, trials of another study, the documents of a JSON export, the rows of a CSV
+    export (``csv.DictReader``) or of a DataFrame: all become ``{"params": ..., "value" or "failed": ..., ...}``. An
+    export writes choices that JSON or CSV cannot hold in a plain form (a tuple as a list, a function as its name).
+    The importer maps the plain form back to the choice.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._known: dict[str, dict[str, list[Any]]] = {}
+
+    def read(self, entry: Any) -> dict[str, Any] | None:
+        """Return the entry in the common form; None for a trial without a result."""
+        if isinstance(entry, Trial):
+            entry = {name: getattr(entry, name) for name in (*_TOLD - {"failed"}, "state", "error")}
+        elif isinstance(entry, Mapping) and any(str(key).startswith("params_") for key in entry):
+            entry = self._nested(entry)
+        if not isinstance(entry, Mapping) or "params" not in entry or set(entry) - _TOLD - _SHOWN:
+            raise OptionError(f"must be a dict with params and value (or failed), got {entry!r}")
+        if "state" not in entry:
+            return {name: entry[name] for name in entry if name in _TOLD} | self._params(entry["params"])
+        return self._of_state(entry)
+
+    def _of_state(self, entry: Mapping[str, Any]) -> dict[str, Any] | None:
+        if entry["state"] not in list(State):
+            raise OptionError(f"state must be one of {', '.join(State)}, got {entry['state']!r}")
+        if not State(entry["state"]).finished:
+            return None
+        known = {name: entry[name] for name in _TOLD if entry.get(name) is not None} | self._params(entry["params"])
+        if entry["state"] == State.FAILED:
+            kept = {name: known[name] for name in ("params", "attributes") if name in known}
+            return kept | {"failed": entry.get("error") or "failed without a reason"}
+        return known
+
+    def _params(self, params: Any) -> dict[str, Any]:
+        if not isinstance(params, Mapping):
+            return {"params": params}
+        return {"params": {name: self._restored(name, value) for name, value in params.items()}}
+
+    def _restored(self, name: str, value: Any) -> Any:
+        """Return the choice with this plain form; other values unchanged, for the space to check."""
+        parameter = self._space.parameters.get(name)
+        if not isinstance(parameter, Categorical) or value in parameter:
+            return value
+        return self._only("plain", name, parameter, _text(value), value)
+
+    def _only(self, form: str, name: str, parameter: Categorical, text: str, value: Any) -> Any:
+        if f"{form} {name}" not in self._known:
+            known = self._known.setdefault(f"{form} {name}", {})
+            for choice in parameter.choices:
+                shown = _text(export.plain(choice)) if form == "plain" else export.cell("params_", choice, raw=True)
+                known.setdefault(shown, []).append(choice)
+        found = self._known[f"{form} {name}"].get(text, [value])
+        if len(found) > 1:
+            raise OptionError(f"parameter {name!r}: {value!r} may be any of {found}; pass the choice itself")
+        return found[0]
+
+    # rows of tables
+
+    def _nested(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row of a table in the form of a document."""
+        written = all(isinstance(value, str | None) for value in row.values())  # a row of a file, not of a DataFrame
+        given = {name: _read(name, value) if written else value for name, value in row.items() if not _missing(value)}
+        entry: dict[str, Any] = {name: given[name] for name in given if name in _TOLD | _SHOWN}
+        for group in ("gradient", "constraints", "attributes"):
+            inside = {name: value for name, value in given.items() if name.startswith(f"{group}_")}
+            if inside:
+                entry[group] = {name.partition("_")[2]: value for name, value in inside.items()}
+        columns = [(name, own) for name, own in self._space.parameters.items() if f"params_{name}" in row]
+        shown = {name: self._value(name, own, row[f"params_{name}"], written) for name, own in columns}
+        entry["params"] = {name: value for name, value in shown.items() if value is not _INACTIVE}
+        unknown = [name for name in row if name.startswith("params_") and name[7:] not in self._space.parameters]
+        if unknown:
+            raise OptionError(f"there is no parameter {unknown[0][7:]!r}; the space has {', '.join(self._space.names)}")
+        return entry
+
+    def _value(self, name: str, parameter: Parameter, shown: Any, written: bool) -> Any:
+        if _missing(shown):
+            if shown in parameter:  # None in a DataFrame, where an inactive parameter is NaN
+                return shown
+            empty = (one for one in ("", None) if parameter.when is None and one in parameter)
+            return next(empty, _INACTIVE)
+        if not written:
+            return shown
+        if isinstance(parameter, Categorical):
+            return self._only("cell", name, parameter, export.unquoted(shown), shown)
+        return {"True": True, "False": False}.get(shown, _number(shown))
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value) or (isinstance(value, float) and value != value)
+
+
+def _read(column: str, cell: str) -> Any:
+    """Return the value of a cell of a file."""
+    written = export.unquoted(cell)
+    if column == "hessian" or column.startswith("attributes_"):
+        try:
+            return json.loads(written)
+        except ValueError:
+            return written
+    return written if column in _SHOWN else _number(written)
+
+
+def _number(written: str) -> Any:
+    try:
+        return float(written)
+    except ValueError:
+        return written
+
+
+def _text(value: Any) -> str:
+    try:
+        return json.dumps(value, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        return ""

@@ -1,12 +1,11 @@
 """A trial is one configuration and its result; a history is all trials of a study, as arrays.
 
-``state`` has the states of a trial, ``evaluation`` what an objective returns, ``outcome`` the checked form that is
-stored, ``trial`` the user's view of a trial, ``history`` the strategies' view of all trials.
+``state`` has the states of a trial, ``outcome`` what an objective returns and the checked form that is stored,
+``trial`` the user's view of a trial, ``history`` the strategies' view of all trials.
 """
 
-from sonde.trials.evaluation import Evaluation
 from sonde.trials.history import Changes, History
-from sonde.trials.outcome import Outcome, failure, to_outcome
+from sonde.trials.outcome import Evaluation, Outcome, failure, to_outcome
 from sonde.trials.state import State
 from sonde.trials.trial import Trial, TrialKey, TrialRecord
 

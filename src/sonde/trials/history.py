@@ -16,15 +16,12 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Integers, Mask
 from sonde.space import Space
 from sonde.trials.outcome import unpack_gradient, unpack_hessian
 from sonde.trials.state import State
 from sonde.trials.trial import unpack_row
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _CODE = {state: code for code, state in enumerate(State)} | {state.value: code for code, state in enumerate(State)}
 
@@ -58,7 +55,7 @@ class StateCache(Protocol):
 class Points:
     """Some trials: their numbers, rows, unit-cube points and activity, computed on first use."""
 
-    def __init__(self, history: History, numbers: NDArray[np.int64]) -> None:
+    def __init__(self, history: History, numbers: Integers) -> None:
         self._history, self.numbers = history, numbers
 
     @cached_property
@@ -136,12 +133,12 @@ class History:
         return self._states.length
 
     @property
-    def states(self) -> NDArray[np.int64]:
+    def states(self) -> Integers:
         """The states as integers, in the order of ``State``."""
         return self._states.view.astype(np.int64)
 
     @property
-    def revisions(self) -> NDArray[np.int64]:
+    def revisions(self) -> Integers:
         """The revision of each trial's last change."""
         return self._revisions.view.astype(np.int64)
 
@@ -172,7 +169,7 @@ class History:
         return self._violations.view
 
     @property
-    def feasible(self) -> NDArray[np.bool_]:
+    def feasible(self) -> Mask:
         """Which trials break no measured constraint."""
         return self.violations <= 0
 
@@ -218,7 +215,7 @@ class History:
         return self._points([_CODE[State.FAILED]])
 
     @cached_property
-    def arrivals(self) -> NDArray[np.int64]:
+    def arrivals(self) -> Integers:
         """Numbers of the completed and failed trials, in the order in which their results arrived.
 
         So a model of the first results stays the same when more arrive; by number, a late result would change it.
@@ -251,12 +248,12 @@ class History:
         done = self.states == _CODE[State.COMPLETED]
         return any(done[i] and np.isfinite(self.unit_gradients(np.array([i]))).any() for i in self.gradients)
 
-    def unit_gradients(self, numbers: NDArray[np.int64]) -> Array:
+    def unit_gradients(self, numbers: Integers) -> Array:
         """Return gradients (len(numbers), d) in units of the cube, lower is better, NaN where unknown."""
         gradients = self._told_gradients(numbers)
         return self.space.codec.unit_gradients(self._rows.view[numbers], gradients)
 
-    def unit_hessians(self, numbers: NDArray[np.int64]) -> Array:
+    def unit_hessians(self, numbers: Integers) -> Array:
         """Return Hessians (len(numbers), d, d) in units of the cube, lower is better, NaN where unknown."""
         size = len(self.space)
         missing = np.full((size, size), np.nan)
@@ -264,7 +261,7 @@ class History:
         hessians = self.sign * np.array([missing if one is None else one for one in told]).reshape(-1, size, size)
         return self.space.codec.unit_hessians(self._rows.view[numbers], self._told_gradients(numbers), hessians)
 
-    def _told_gradients(self, numbers: NDArray[np.int64]) -> Array:
+    def _told_gradients(self, numbers: Integers) -> Array:
         missing = np.full(len(self.space), np.nan)
         told = [unpack_gradient(self.gradients.get(number)) for number in numbers.tolist()]
         return self.sign * np.array([missing if one is None else one for one in told]).reshape(-1, len(self.space))
@@ -295,7 +292,7 @@ class _Column:
     def view(self) -> Array:
         return self._data[: self.length]
 
-    def put(self, index: NDArray[np.int64], rows: Array) -> None:
+    def put(self, index: Integers, rows: Array) -> None:
         length = max(self.length, int(index.max()) + 1)
         if length > len(self._data):
             grown = np.full((max(length, 2 * len(self._data)), *self._data.shape[1:]), np.nan)

@@ -1,4 +1,4 @@
-"""Converts the result of an objective to the form that is stored: numbers checked, derivatives packed.
+"""The result of an objective (``Evaluation``) and the form that is stored (``Outcome``): checked, derivatives packed.
 
 ``to_outcome`` is the entry point. A value that is not finite gives a failed outcome with the reason; a value that is
 not a number raises ``EvaluationError``.
@@ -10,23 +10,46 @@ d (d + 1) / 2 of the upper triangle, row by row, for a Hessian.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.errors import EvaluationError
 from sonde.space import Space
 from sonde.space.parameters import as_float
 from sonde.trials.attributes import short
-from sonde.trials.evaluation import Evaluation
 from sonde.trials.state import State
 
-Array = NDArray[np.float64]
-
 MAX_ERROR_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The result of an objective: a value, with derivatives, noise and constraints where known.
+
+    Parameters
+    ----------
+    value
+        The value of the objective.
+    gradient
+        Derivatives in the parameters' own units: a dict by name (any subset of the numeric parameters), or a sequence
+        in the order of the space.
+    hessian
+        Second derivatives: a dict of dicts by name, or a square array in the order of the space.
+    noise
+        Standard deviation of the value, zero or more.
+    constraints
+        Measured constraints by name; a value of at most zero is feasible.
+    """
+
+    value: float
+    gradient: Mapping[str, float] | Sequence[float] | None = field(default=None, kw_only=True)
+    hessian: Mapping[str, Mapping[str, float]] | Sequence[Sequence[float]] | None = field(default=None, kw_only=True)
+    noise: float | None = field(default=None, kw_only=True)
+    constraints: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ program ended, and the last line of its output.
 from __future__ import annotations
 
 import re
+from itertools import dropwhile
 
 _HEADER = re.compile(r"Traceback \(most recent call last\):")
 _FRAME = re.compile(r'  File "')
@@ -33,15 +34,11 @@ def _of_traceback(lines: list[str]) -> str | None:
     frames = headers or [i for i, line in enumerate(lines) if _FRAME.match(line)]  # the beginning may be cut off
     if not frames:
         return None
-    after = [line.strip() for line in _from_first_flush(lines[frames[-1] + 1 :])]
+    rest = dropwhile(lambda line: line[0].isspace(), lines[frames[-1] + 1 :])
+    after = [line.strip() for line in rest]
     if not after:
         return None
     return f"{after[0]} {after[1]}" if after[0].endswith(":") and len(after) > 1 else after[0]
-
-
-def _from_first_flush(lines: list[str]) -> list[str]:
-    flush = next((i for i, line in enumerate(lines) if not line[0].isspace()), len(lines))
-    return lines[flush:]
 
 
 def _of_group(lines: list[str]) -> str | None:

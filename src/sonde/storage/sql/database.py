@@ -22,6 +22,7 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -121,19 +122,21 @@ class Database:
             pause = min(2 * pause, 1.0)
 
     def _create_engine(self) -> sa.Engine:
+        # A process needs two connections: one for the study, one for the heartbeat.
+        create = partial(sa.create_engine, self._url, pool_size=2, max_overflow=8)
         if not self.sqlite:
-            # A process needs two connections: one for the study, one for the heartbeat.
-            engine = sa.create_engine(self._url, connect_args=_NOTICE_DEATH | dict(self._url.query), pool_size=2,
-                                      max_overflow=8, pool_pre_ping=True)  # fmt: skip
-            return _with_write_modes(engine)
+            engine = create(connect_args=_NOTICE_DEATH | dict(self._url.query), pool_pre_ping=True)
+            sa.event.listen(engine, "begin", _begin_postgres)
+            return engine
         path = str(self._url.database)
         folder = Path(path).parent
         if not folder.is_dir():
             raise StorageError(f"the folder {str(folder)!r} for the database {path!r} does not exist; create it first")
-        engine = sa.create_engine(self._url, connect_args={"timeout": PATIENCE}, pool_size=2, max_overflow=8)
+        engine = create(connect_args={"timeout": PATIENCE})
         sa.event.listen(engine, "do_connect", _checking(self))
         sa.event.listen(engine, "connect", _prepare_sqlite)
-        return _with_write_modes(engine)
+        sa.event.listen(engine, "begin", _begin_sqlite)
+        return engine
 
     def _file_at_path(self) -> tuple[int, int] | None:
         try:
@@ -154,8 +157,7 @@ class Database:
 
     def _migrate(self) -> None:
         """Upgrade the database to this schema; the first of several processes does it, the others wait."""
-        version = self.read(_version)
-        if version == SCHEMA_VERSION:
+        if self.read(_version) == SCHEMA_VERSION:
             return
         if self.sqlite:
             self._enter_wal()
@@ -235,11 +237,6 @@ def _version(connection: sa.Connection) -> str | None:
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     connection.isolation_level = None  # the driver begins no transaction: _begin_sqlite does
     connection.execute("PRAGMA foreign_keys=ON")
-
-
-def _with_write_modes(engine: sa.Engine) -> sa.Engine:
-    sa.event.listen(engine, "begin", _begin_sqlite if engine.dialect.name == "sqlite" else _begin_postgres)
-    return engine
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:

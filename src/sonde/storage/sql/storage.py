@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from sonde.storage import rules
-from sonde.storage.port import Asker, AskReply, Storage, StudyHeader, StudySummary
+from sonde.storage.port import Asker, AskReply, FinishedTrial, Storage, StudyHeader, StudySummary
 from sonde.storage.sql import asking, catalogue, steps, waiting
 from sonde.storage.sql import statements as sql
 from sonde.storage.sql.database import Database
 from sonde.storage.sql.rows import attributes_text, outcome_columns, to_changes, to_record
-from sonde.storage.sql.steps import Locked
+from sonde.storage.sql.steps import Found, Locked
 from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
 from sonde.trials.attributes import plain_attributes
 
@@ -23,19 +23,14 @@ T = TypeVar("T")
 
 
 class SqlStorage(Storage):
-    """Keeps studies in SQLite or PostgreSQL."""
+    """Keeps studies in SQLite or PostgreSQL; creates or upgrades the tables where needed."""
 
-    def __init__(self, database: Database, url: str) -> None:
-        self._database = database
+    def __init__(self, url: str) -> None:
         self.url = url
-
-    @classmethod
-    def open(cls, url: str) -> SqlStorage:
-        """Open a database, creating or upgrading its tables where needed."""
-        return cls(Database(url), url)
+        self._database = Database(url)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return SqlStorage.open, (self.url,)
+        return SqlStorage, (self.url,)
 
     def now(self) -> float:
         """Return the time: this machine's on SQLite, else the server's."""
@@ -43,6 +38,10 @@ class SqlStorage(Storage):
 
     def close(self) -> None:
         self._database.close()
+
+    def _read(self, study: str, work: Callable[[Found], T]) -> T:
+        """Run ``work`` on a study, which it only reads."""
+        return self._database.read(lambda connection: work(steps.find_study(connection, study)))
 
     def _write(self, study: str, work: Callable[[Locked], T], *, durable: bool, wakes: bool = False) -> T:
         """Run ``work`` on a locked study; ``wakes`` notifies waiting askers."""
@@ -74,28 +73,25 @@ class SqlStorage(Storage):
     # reading
 
     def changes(self, study: str, since: int) -> Changes:
-        def work(connection: sa.Connection) -> Changes:
-            own = steps.find_study(connection, study)
+        def work(own: Found) -> Changes:
             if own.revision == since:
                 return Changes(since, ())
             return to_changes(own.revision, own.execute(sql.SELECT_CHANGED, since=since).all())
 
-        return self._database.read(work)
+        return self._read(study, work)
 
     def records(self, study: str, since: int) -> tuple[int, list[TrialRecord]]:
-        def work(connection: sa.Connection) -> tuple[int, list[TrialRecord]]:
-            own = steps.find_study(connection, study)
+        def work(own: Found) -> tuple[int, list[TrialRecord]]:
             if own.revision == since:
                 return since, []
             return own.revision, [to_record(row) for row in own.execute(sql.SELECT_RECORDS, since=since)]
 
-        return self._database.read(work)
+        return self._read(study, work)
 
     def record(self, study: str, number: int) -> TrialRecord:
-        trial = TrialKey(number)
-        found = self._database.read(lambda connection: steps.find(steps.find_study(connection, study), trial))
+        found = self._read(study, lambda own: steps.find(own, TrialKey(number)))
         if found is None:
-            raise rules.unknown_trial(study, number)
+            raise rules.unknown_trial(study, TrialKey(number))
         return found
 
     # asking
@@ -141,10 +137,7 @@ class SqlStorage(Storage):
     def finish_ask(
         self, study: str, reply: AskReply, rows: Sequence[bytes], tokens: Sequence[str], asker: Asker
     ) -> list[TrialRecord] | None:
-        return self._write(
-            study, lambda own: asking.finish(own, reply, rows, tokens, asker), durable=False,
-            wakes=True,
-        )  # fmt: skip
+        return self._write(study, lambda own: asking.finish(own, reply, rows, tokens, asker), durable=False, wakes=True)
 
     def withdraw(self, study: str, tokens: Sequence[str], asker: Asker) -> None:
         self._write(study, lambda own: asking.withdraw(own, tokens, asker), durable=False, wakes=True)
@@ -156,13 +149,7 @@ class SqlStorage(Storage):
         new = [{"row": row, "state": State.WAITING.value, "attributes": text} for row in rows]
         return self._insert(study, new, tokens, wakes=True)
 
-    def add(
-        self,
-        study: str,
-        trials: Iterable[tuple[bytes, Outcome, Mapping[str, Any]]],
-        *,
-        tokens: Sequence[str] | None = None,
-    ) -> list[int]:
+    def add(self, study: str, trials: Iterable[FinishedTrial], *, tokens: Sequence[str] | None = None) -> list[int]:
         new = [
             {"row": row, **outcome_columns(outcome), "attributes": attributes_text(attributes)}
             for row, outcome, attributes in trials
@@ -238,10 +225,7 @@ class SqlStorage(Storage):
     # states of strategies
 
     def load_state(self, study: str, name: str) -> bytes | None:
-        def work(connection: sa.Connection) -> bytes | None:
-            return steps.find_study(connection, study).execute(sql.SELECT_STATE, one=name).scalar()
-
-        return self._database.read(work)
+        return self._read(study, lambda own: own.execute(sql.SELECT_STATE, one=name).scalar())
 
     def save_state(self, study: str, name: str, state: bytes) -> None:
         def work(connection: sa.Connection) -> None:

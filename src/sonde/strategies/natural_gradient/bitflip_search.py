@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.igo import Family
 from sonde.sampling import Key, Stream
 from sonde.space import Space
@@ -24,8 +24,6 @@ from sonde.space.axis import Axis
 from sonde.strategies.natural_gradient.families import Families
 from sonde.strategies.natural_gradient.observation_log import ObservationLog, ObservedLoss, row_fingerprint
 from sonde.strategies.natural_gradient.success_rate import SuccessRate
-
-Array = NDArray[np.float64]
 
 PERTURBED = 0.3  # a perturbation changes 1 + G parameters, G geometric with this success probability
 MAX_PERTURBATIONS = 100  # tried in a row; if all are known or infeasible, the space counts as exhausted

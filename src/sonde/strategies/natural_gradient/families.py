@@ -10,13 +10,11 @@ import math
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Integers
 from sonde.igo import Bernoulli, Categorical, Family, Gaussian, Product
 from sonde.space import Space
 from sonde.space.axis import Axis
-
-Array = NDArray[np.float64]
 
 
 class Families:
@@ -45,7 +43,7 @@ class Families:
         return Product(families) if families else None
 
     @cached_property
-    def _columns(self) -> NDArray[np.int64]:
+    def _columns(self) -> Integers:
         """The column of the space for each column of a sample."""
         return np.array([*self.bits, *(c for group in self.choices.values() for c in group), *self.numbers], dtype=int)
 

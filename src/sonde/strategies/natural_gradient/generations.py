@@ -15,16 +15,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.igo import IGO, Family
 from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.natural_gradient.families import Families
 from sonde.strategies.natural_gradient.observation_log import ObservationLog, ObservedLoss, row_fingerprint
 from sonde.strategies.natural_gradient.success_rate import SuccessRate
-
-Array = NDArray[np.float64]
 
 RANKED_LAST = ObservedLoss(np.inf, -1)  # of a sample that violates a ``where``, or was lost or cancelled
 MAX_IDLE_GENERATIONS = 50  # generations without a new observation, after which the distribution restarts

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.errors import OptionError
 from sonde.igo import PBIL
 from sonde.sampling import Key, Stream
@@ -26,8 +26,6 @@ from sonde.strategies.natural_gradient.observation_log import ObservationLog
 from sonde.strategies.novelty import novel_rows
 from sonde.strategies.port import Strategy
 from sonde.trials import History
-
-Array = NDArray[np.float64]
 
 # trials of the local search for each of the gradient at equal success rates; benchmarks/igo/pseudo_boolean
 LOCAL_SEARCH_WEIGHT = 3.0

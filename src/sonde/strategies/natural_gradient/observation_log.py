@@ -19,11 +19,9 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Integers
 from sonde.trials import History, State
-
-Array = NDArray[np.float64]
 
 _ABANDONED = [code for code, state in enumerate(State) if state in (State.LOST, State.CANCELLED)]
 
@@ -33,7 +31,7 @@ def row_fingerprint(row: Array) -> bytes:
     return blake2b(row.astype("<f8").tobytes(), digest_size=16).digest()
 
 
-def _by_fingerprint(rows: Array, numbers: NDArray[np.int64]) -> dict[bytes, list[int]]:
+def _by_fingerprint(rows: Array, numbers: Integers) -> dict[bytes, list[int]]:
     """Return the numbers of trials, grouped by the fingerprints of their rows."""
     found: dict[bytes, list[int]] = {}
     for number in numbers.tolist():

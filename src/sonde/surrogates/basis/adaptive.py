@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.activity import doing
+from sonde.arrays import Array, Index, Mask
 from sonde.surrogates.basis.data import Table, held_out, log_score
 from sonde.surrogates.basis.networks import WIDTH, Layer, Network
 from sonde.surrogates.basis.posterior import LinearPosterior, mixture
@@ -31,8 +32,6 @@ from sonde.surrogates.basis.training import train
 from sonde.surrogates.cached_arrays import Cache, name_of, packed, unpacked
 from sonde.surrogates.recent import Recent
 from sonde.surrogates.refits import checkpoint, octave
-
-Array = NDArray[np.float64]
 
 
 class Schedule(NamedTuple):
@@ -165,9 +164,7 @@ class AdaptiveBasis:
             return Trained(network, validation=validation)
         return _calibrated(network, validation, data, held)
 
-    def _trained(
-        self, initial: Network | None, data: Table, rows: NDArray[np.intp], rng: np.random.Generator
-    ) -> Network:
+    def _trained(self, initial: Network | None, data: Table, rows: Index, rng: np.random.Generator) -> Network:
         """Return networks after training on these rows, started at ``initial`` or at random weights."""
         recipe, schedule = self.recipe, SCHEDULES[self.recipe.optimizer]
         steps, speed = (schedule.warm_start, WARM_START_RATE) if initial else (schedule.from_scratch, 1.0)
@@ -219,7 +216,7 @@ def _network_of(arrays: Mapping[str, NDArray[Any]], name: str, like: Network) ->
     return replace(like, layers=tuple(layers))
 
 
-def _calibrated(network: Network, validation: Network, data: Table, held: NDArray[np.bool_]) -> Trained:
+def _calibrated(network: Network, validation: Network, data: Table, held: Mask) -> Trained:
     """Return the networks with the inflation that calibrates the validation networks on the held-out rows."""
     known, unseen = data.rows(~held), data.rows(held)
     validated = Trained(validation)

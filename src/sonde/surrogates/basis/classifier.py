@@ -18,16 +18,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_ndtr
 
+from sonde.arrays import Array
 from sonde.surrogates.basis.adaptive import AdaptiveBasis, Recipe
 from sonde.surrogates.basis.data import BLOCK, Table, held_out
 from sonde.surrogates.basis.networks import Network
 from sonde.surrogates.basis.posterior import LinearPosterior, mixture
-
-Array = NDArray[np.float64]
 
 ALPHAS = (0.1, 1.0, 10.0)  # candidate prior precisions of the weights; the marginal likelihood chooses
 FEW_ROWS = 1024  # at most so many rows choose the prior precision and calibrate the probabilities

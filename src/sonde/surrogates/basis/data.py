@@ -7,9 +7,8 @@ from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sonde.arrays import Array, Index, Mask
 
 BLOCK = 1024  # rows summed at a time; blocks are the same in every process, and so are the sums
 HOLD_OUT_EVERY, HOLD_OUT_FROM = 5, 16  # every fifth row is held out for validation, from 16 rows on
@@ -26,7 +25,7 @@ class Table(NamedTuple):
     y: Array
     noise: Array
 
-    def rows(self, chosen: slice | NDArray[np.intp] | NDArray[np.bool_]) -> Table:
+    def rows(self, chosen: slice | Index | Mask) -> Table:
         """Return some of the rows."""
         return Table(*(column[chosen] for column in self))
 
@@ -47,7 +46,7 @@ class Table(NamedTuple):
         return blake2b(b"".join(np.ascontiguousarray(column).tobytes() for column in self)).digest()
 
 
-def held_out(count: int) -> NDArray[np.bool_]:
+def held_out(count: int) -> Mask:
     """Return the mask (n,) of the rows held out for validation."""
     return (np.arange(count) % HOLD_OUT_EVERY == HOLD_OUT_EVERY - 1) & (count >= HOLD_OUT_FROM)
 

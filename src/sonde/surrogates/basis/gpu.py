@@ -19,29 +19,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.lax import stop_gradient as constant
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Index
+from sonde.surrogates.basis import training
 from sonde.surrogates.basis.losses import JITTER
 from sonde.surrogates.basis.networks import ACTIVATIONS, GAIN, Network
 from sonde.surrogates.basis.regression import ALPHA, BETA, BOUNDS
-from sonde.surrogates.basis.training import (
-    MAX_NORM,
-    MOMENTS,
-    MOMENTUM,
-    RECORDED,
-    RESTARTS,
-    WEIGHT_DECAY,
-    Rows,
-    batch_size,
-    diverged,
-    flatten,
-    initial_parameters,
-    learning_rates,
-    minibatch,
-    unflatten,
-)
-
-Array = NDArray[np.float64]
 
 exact_matmul = partial(jnp.matmul, precision="highest")  # by default a GPU rounds to ten bits (TF32)
 PREALLOCATE = "XLA_PYTHON_CLIENT_PREALLOCATE"  # read when a GPU is first opened
@@ -66,33 +49,33 @@ def visible() -> bool:
 
 
 def train(
-    network: Network, x: Array, targets: Array, rows: Sequence[Rows], *, steps: int, rng: np.random.Generator,
+    network: Network, x: Array, targets: Array, rows: Sequence[Index], *, steps: int, rng: np.random.Generator,
     loss: str = "squares", optimizer: str = "adam", speed: float = 1.0, device: str = "gpu",
 ) -> tuple[Network, list[float]]:  # fmt: skip
     """Return the networks after training network k on ``rows[k]``, and the mean losses, as ``training.train`` does."""
-    batch = batch_size(rows)
+    batch = training.batch_size(rows)
     inputs, values = x.astype(np.float32), targets.astype(np.float32)
-    initial = initial_parameters(network, x, targets, rows, loss)
+    initial = training.initial_parameters(network, x, targets, rows, loss)
     with jax.enable_x64(True), jax.default_device(jax.devices(device)[0]):
         run = _compiled(network.activation, loss, optimizer, tuple(each.shape[1:] for each in initial.arrays))
-        for attempt in range(RESTARTS):
-            flat = jnp.asarray(flatten(initial.arrays))
+        for attempt in range(training.RESTARTS):
+            flat = jnp.asarray(training.flatten(initial.arrays))
             moments = jnp.zeros((2, *flat.shape), jnp.float32)
-            rates = learning_rates(steps, optimizer, speed, attempt).astype(np.float32)
+            rates = training.learning_rates(steps, optimizer, speed, attempt).astype(np.float32)
             losses: list[float] = []
-            for start in range(0, steps, RECORDED):
-                rate = rates[start : start + RECORDED]
-                drawn = [minibatch(rows, batch, rng) for _ in rate]
+            for start in range(0, steps, training.RECORDED):
+                rate = rates[start : start + training.RECORDED]
+                drawn = [training.minibatch(rows, batch, rng) for _ in rate]
                 index, weights = (np.stack(each) for each in zip(*drawn, strict=True))
                 counts = np.arange(start, start + len(rate), dtype=np.float32) + 1
                 flat, moments, reached = run(flat, moments, inputs[index], values[index], weights, rate, counts)
                 losses.append(float(np.mean(reached)))
-                if diverged(np.asarray(reached), loss):
+                if training.diverged(np.asarray(reached), loss):
                     break
             else:
                 found = np.asarray(flat, float)
                 if np.isfinite(found).all():
-                    return replace(network, layers=unflatten(found, initial).layers), losses
+                    return replace(network, layers=training.unflatten(found, initial).layers), losses
     return network, losses
 
 
@@ -111,7 +94,7 @@ def _compiled(activation: str, loss: str, optimizer: str, shapes: tuple[tuple[in
         x, targets, weights, rate, count = given
         (_, reached), gradients = jax.value_and_grad(losses_of, has_aux=True)(flat, x, targets, weights)
         moments, update = _OPTIMIZERS[optimizer](moments, gradients, count)
-        return ((1 - rate * WEIGHT_DECAY) * flat - rate * update, moments), reached
+        return ((1 - rate * training.WEIGHT_DECAY) * flat - rate * update, moments), reached
 
     @jax.jit
     def run(flat: Any, moments: Any, *given: Any) -> Any:
@@ -169,7 +152,7 @@ def _evidence(output: Any, alpha: Any, beta: Any, basis: Any, targets: Any, weig
 
 def _adam(moments: Any, gradients: Any, count: Any) -> Any:
     """Return the moments and the step of Adam (Kingma & Ba 2015)."""
-    decays = jnp.array(MOMENTS["adam"], jnp.float32)[:, None, None]
+    decays = jnp.array(training.MOMENTS["adam"], jnp.float32)[:, None, None]
     moments = moments + (1 - decays) * (jnp.stack([gradients, gradients * gradients]) - moments)
     mean, square = moments / (1 - decays**count)
     return moments, mean / (jnp.sqrt(square) + 1e-8)
@@ -178,8 +161,8 @@ def _adam(moments: Any, gradients: Any, count: Any) -> Any:
 def _sgd(moments: Any, gradients: Any, count: Any) -> Any:
     """Return the momentum and the step of SGD, with clipped gradients; the second moment is not used."""
     norms = jnp.sqrt(jnp.sum(gradients.astype(float) ** 2, axis=1, keepdims=True))
-    clipped = gradients * jnp.minimum(1.0, MAX_NORM / jnp.maximum(norms, 1e-30)).astype(gradients.dtype)
-    update = MOMENTUM * moments[0] + clipped
+    clipped = gradients * jnp.minimum(1.0, training.MAX_NORM / jnp.maximum(norms, 1e-30)).astype(gradients.dtype)
+    update = training.MOMENTUM * moments[0] + clipped
     return moments.at[0].set(update), update
 
 

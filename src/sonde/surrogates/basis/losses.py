@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.special import expit
 
+from sonde.arrays import Array
 from sonde.surrogates.basis.networks import ACTIVATIONS, GAIN, Layer, Network
 from sonde.surrogates.basis.regression import ALPHA, BETA, BOUNDS
 
-Array = NDArray[np.float64]
 Arrays = list[NDArray[Any]]
 
 JITTER = 1e-4  # added to alpha, so that A is positive definite

@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sonde.arrays import Array
 
 GAIN = np.sqrt(12.0)  # a numeric feature is uniform on [-1/2, 1/2]; this factor makes its variance one
 DEPTH, WIDTH = 3, 50

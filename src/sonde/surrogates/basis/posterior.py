@@ -16,12 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.surrogates.basis.networks import Network
 from sonde.surrogates.port import Joint, Marginals, Pool
-
-Array = NDArray[np.float64]
 
 TINY = 1e-12
 

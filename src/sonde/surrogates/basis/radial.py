@@ -14,17 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from sonde.arrays import Array
 from sonde.surrogates.basis.data import Table, held_out, log_score
 from sonde.surrogates.basis.regression import Hyperparameters, Regression, regress
 from sonde.surrogates.gaussian_process.covariance import Covariance
 from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.linear_algebra import factorise
 from sonde.surrogates.recent import Recent
-
-Array = NDArray[np.float64]
 
 CENTRES = 512
 VALIDATED = 1280  # observations used for the score: 1024 to fit, twice the centres, and 256 held out

@@ -17,11 +17,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.surrogates.slice_sampling import slice_sample
-
-Array = NDArray[np.float64]
 
 LOG_2PI = np.log(2 * np.pi)
 ALPHA, BETA = (0.0, 3.0), (4.0, 3.0)  # means and standard deviations of the normal priors of log alpha and log beta

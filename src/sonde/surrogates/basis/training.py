@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sonde.arrays import Array, Index
 from sonde.surrogates.basis.losses import LOSS_OF_ZERO, Parameters, loss_and_gradient
 from sonde.surrogates.basis.networks import Layer, Network
 from sonde.surrogates.basis.regression import regress
 
-Array = NDArray[np.float64]
 Singles = NDArray[np.float32]
-Rows = NDArray[np.intp]
 
 RECORDED = 100  # the mean loss of each so many steps is recorded
 BATCHES = (64, 256)  # B: the first up to 4 x 64 rows
@@ -39,7 +38,7 @@ EIGENBASIS_EVERY = 32  # SOAP: the eigenbasis is updated after 1, 2, 4, 8, ... s
 
 
 def train(
-    network: Network, x: Array, targets: Array, rows: Sequence[Rows], *, steps: int, rng: np.random.Generator,
+    network: Network, x: Array, targets: Array, rows: Sequence[Index], *, steps: int, rng: np.random.Generator,
     loss: str = "squares", optimizer: str = "soap", speed: float = 1.0,
 ) -> tuple[Network, list[float]]:  # fmt: skip
     """Return the networks after training network k on ``rows[k]``, and the mean loss of each 100 steps.
@@ -75,7 +74,7 @@ def train(
     return network, _mean_losses(trace)
 
 
-def initial_parameters(network: Network, x: Array, targets: Array, rows: Sequence[Rows], loss: str) -> Parameters:
+def initial_parameters(network: Network, x: Array, targets: Array, rows: Sequence[Index], loss: str) -> Parameters:
     """Return the initial parameters, with alpha and beta fitted to the untrained basis."""
     initial = Parameters.of(network)
     if loss != "evidence":
@@ -102,7 +101,7 @@ def unflatten(flat: NDArray[Any], like: Parameters) -> Parameters:
     return Parameters.from_arrays([piece.reshape(each.shape) for piece, each in pieces])
 
 
-def batch_size(rows: Sequence[Rows]) -> int:
+def batch_size(rows: Sequence[Index]) -> int:
     """Return the size of a minibatch, B."""
     return BATCHES[0] if max(map(len, rows)) <= 4 * BATCHES[0] else BATCHES[1]
 
@@ -122,7 +121,7 @@ def _mean_losses(losses: list[Array]) -> list[float]:
     return [float(np.mean(losses[start : start + RECORDED])) for start in range(0, len(losses), RECORDED)]
 
 
-def minibatch(rows: Sequence[Rows], size: int, rng: np.random.Generator) -> tuple[Rows, Singles]:
+def minibatch(rows: Sequence[Index], size: int, rng: np.random.Generator) -> tuple[Index, Singles]:
     """Return row indexes and weights (M, B): all rows, padded with weight zero, or a random draw if there are many."""
     longest = min(size, max(map(len, rows)))
     index, weights = np.zeros((len(rows), longest), dtype=np.intp), np.ones((len(rows), longest), np.float32)

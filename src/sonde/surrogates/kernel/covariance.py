@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Index
 from sonde.kernels import GradientGram, Kernel, ValueGradientGram
 from sonde.surrogates.features import CENTRE
 from sonde.surrogates.gaussian_process.covariance import CONSTANT
@@ -22,9 +22,6 @@ from sonde.surrogates.gaussian_process.port import Cross, Operator
 from sonde.surrogates.kernel import evaluation
 from sonde.surrogates.kernel.evaluation import filled, padded, within_column
 from sonde.surrogates.kernel.family import Family
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 BLOCK = 2**24  # entries of d^2 k / dx dy at a time
 COLUMNS = 8  # at most so many, evenly spaced, make the preconditioner of ``gradient.iterative``

@@ -17,12 +17,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.kernels import Kernel
 from sonde.kernels.multiply import in_blocks
-
-Array = NDArray[np.float64]
 
 SIZES = (32, 64, 128, 320, *(512 * 2**power for power in range(20)))  # fits have at most 320 points
 BLOCK = 2**22  # numbers of an array of all pairs and columns that are made at a time

@@ -21,17 +21,15 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Index, Mask
 from sonde.kernels import Isotropic, Kernel, Product, Scaled
-from sonde.kernels.bessel import bessel
 from sonde.kernels.inputs import MappedKernel
+from sonde.kernels.isotropic import bessel
 from sonde.kernels.maps import LinearMap, Map
 from sonde.kernels.parameters import positive
 from sonde.kernels.separable import Entries
 from sonde.surrogates.priors import GRADIENT_NOISE, LENGTHSCALE, NOISE, SCALE, Prior
-
-Array = NDArray[np.float64]
 
 SPREAD = LENGTHSCALE[1]  # standard deviation of the prior of a parameter
 REACH = 7.0  # a parameter is at most so far from its given value; in the logarithm, a factor of 1000
@@ -76,7 +74,7 @@ class Family:
 
     @classmethod
     def of(
-        cls, parts: Sequence[tuple[Kernel, tuple[int, ...]]], groups: NDArray[np.intp], default: Kernel, *,
+        cls, parts: Sequence[tuple[Kernel, tuple[int, ...]]], groups: Index, default: Kernel, *,
         with_gradients: bool,
     ) -> Family:  # fmt: skip
         """Return the products of kernels, each of some columns, and of the ``default`` one of all other columns.
@@ -112,7 +110,7 @@ class Family:
         return sum(leaf.size for leaf in self._parameters[0])
 
     @cached_property
-    def positive(self) -> NDArray[np.bool_]:
+    def positive(self) -> Mask:
         """Which parameters are positive, (k,)."""
         return np.concatenate([np.full(leaf.size, bool(np.all(leaf > 0))) for leaf in self._parameters[0]])
 
