@@ -11,11 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sonde.acquisition.port import Acquisition
+from sonde.arrays import Array
 
-Array = NDArray[np.float64]
 LogProbability = Callable[[Array], tuple[Array, Array]]  # at units (m, d): values (m,) and gradients (m, d)
 
 LEAST = -1e100  # stands for the logarithm of zero: finite, so that an optimizer can compare it

@@ -8,7 +8,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from sonde.acquisition.utilities import Array, ValueAndGradients
+from sonde.acquisition.utilities import ValueAndGradients
+from sonde.arrays import Array
 
 
 def differentiated(function: Callable[..., Any]) -> Callable[[Array, Array, float], ValueAndGradients]:

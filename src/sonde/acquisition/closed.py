@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
 
-Array = NDArray[np.float64]
+from sonde.arrays import Array
+
 Formula = Callable[[Array, Array, Array], tuple[Array, Array, Array]]
 
 BETA = np.sqrt(3.0)  # of the upper confidence bound, as in the experiments of Wilson et al. (2017)

@@ -19,15 +19,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 
 from sonde.acquisition.port import Acquisition
 from sonde.acquisition.sampling import base_samples, cholesky, cholesky_vjp
+from sonde.arrays import Array
 from sonde.surrogates.features import Features
 from sonde.surrogates.port import Joint, Posterior
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

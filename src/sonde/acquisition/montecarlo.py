@@ -11,16 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sonde.acquisition.averages import average
 from sonde.acquisition.port import Acquisition
 from sonde.acquisition.sampling import base_samples, cholesky, cholesky_vjp
 from sonde.acquisition.utilities import Utility
+from sonde.arrays import Array
 from sonde.surrogates.features import Features
 from sonde.surrogates.port import Joint, Posterior
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

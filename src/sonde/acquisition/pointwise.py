@@ -13,15 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sonde.acquisition.averages import average
 from sonde.acquisition.closed import FORMULAS
 from sonde.acquisition.port import Acquisition
+from sonde.arrays import Array
 from sonde.surrogates.features import Features
 from sonde.surrogates.port import Marginals, Posterior
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from sonde.arrays import Array
 
 
 class Acquisition(ABC):

@@ -8,13 +8,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from sonde.arrays import Array
 from sonde.sampling import sobol
 from sonde.surrogates.linear_algebra import JITTERS
-
-Array = NDArray[np.float64]
 
 
 @lru_cache(maxsize=8)

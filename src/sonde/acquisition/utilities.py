@@ -16,12 +16,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from sonde.acquisition.closed import BETA
+from sonde.arrays import Array
 
-Array = NDArray[np.float64]
 ValueAndGradients = tuple[Array, Array, Array]
 
 STEP = 0.01  # temperature tau of the sigmoid that relaxes the step function in q-PI

@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.optimizers.curvature import DenseInverse, PairInverse, initial
 
-Array = NDArray[np.float64]
 Function = Callable[[Array], tuple[Array, Array]]
 
 ARMIJO = 1e-4  # a step must gain at least this share of what the gradient predicts

@@ -14,10 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from sonde.arrays import Array, Mask
 
 MOST_DENSE = 256  # up to so many coordinates, H is stored itself
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize
 
-Array = NDArray[np.float64]
+from sonde.arrays import Array
 
 
 def direct(values: Callable[[Array], Array], low: Array, high: Array, *, evaluations: int = 2000) -> Array:

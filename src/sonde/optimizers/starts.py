@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sonde.arrays import Array, Index
 
 
-def choose_starts(values: Array, count: int, rng: np.random.Generator, *, log: bool = False) -> NDArray[np.intp]:
+def choose_starts(values: Array, count: int, rng: np.random.Generator, *, log: bool = False) -> Index:
     """Return indices of ``count`` candidates: the best, and others drawn at random without replacement.
 
     With ``log``, values are logarithms, and candidates are drawn in proportion to exp(value). Otherwise values may be

@@ -11,15 +11,13 @@ from collections import Counter
 from collections.abc import Collection
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.errors import InfeasibleSpace
 from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.repeating import most_promising
 from sonde.trials import History
-
-Array = NDArray[np.float64]
 
 MAX_DRAWS = 20_000
 ENUMERATED_FIRST = 2**12  # a space of at most this size is enumerated instead of random draws

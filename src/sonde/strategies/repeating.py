@@ -10,11 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Integers
 from sonde.trials import History
-
-Array = NDArray[np.float64]
 
 
 def most_promising(
@@ -39,7 +37,7 @@ def most_promising(
     return rows[int(equal[rng.integers(len(equal))])]
 
 
-def _counted(history: History, numbers: NDArray[np.int64]) -> tuple[Counter[bytes], dict[bytes, float]]:
+def _counted(history: History, numbers: Integers) -> tuple[Counter[bytes], dict[bytes, float]]:
     """Return the number of these trials for each packed row, and the sum of their values."""
     counts: Counter[bytes] = Counter()
     sums: dict[bytes, float] = {}

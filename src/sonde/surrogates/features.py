@@ -21,7 +21,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sonde.arrays import Array, Index, Mask
 
 CENTRE = 0.5
 CORNERS = 256
@@ -43,12 +43,12 @@ class Features:
     side: float = 1.0
 
     @cached_property
-    def groups(self) -> NDArray[np.intp]:
+    def groups(self) -> Index:
         """The parameter of each feature column, (p,)."""
         return np.repeat(np.arange(len(self.choices)), [_width(count) for count in self.choices])
 
     @cached_property
-    def ordered(self) -> NDArray[np.bool_]:
+    def ordered(self) -> Mask:
         """Which feature columns belong to numeric parameters, (p,)."""
         return np.array(self.choices)[self.groups] == 0
 
@@ -84,7 +84,7 @@ class Features:
         return np.where(self.ordered, self.side, 1.0)
 
     @cached_property
-    def _numeric(self) -> NDArray[np.bool_]:
+    def _numeric(self) -> Mask:
         return np.array(self.choices) == 0
 
     def _gather(self, gradients: Array) -> Array:

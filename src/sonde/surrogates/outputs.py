@@ -14,9 +14,8 @@ import sys
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sonde.arrays import Array
 
 LARGEST = sys.float_info.max
 KAPPAS: tuple[float | None, ...] = (None, 0.01, 0.1, 1.0)  # None: no logarithm; else the logarithm with this offset

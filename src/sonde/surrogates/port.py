@@ -13,9 +13,8 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sonde.arrays import Array, Index
 
 
 class Marginals(NamedTuple):
@@ -43,7 +42,7 @@ class Pool(NamedTuple):
 
     mean: Array
     variance: Array
-    covariance: Callable[[NDArray[np.intp], NDArray[np.intp]], Array]
+    covariance: Callable[[Index, Index], Array]
     draw: Callable[[np.random.Generator, int], Array]
 
 

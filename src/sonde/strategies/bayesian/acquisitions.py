@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sonde.acquisition.averages import Average, FeasibilityWeighted, ProbabilityOfFeasibility
 from sonde.acquisition.closed import FORMULAS
@@ -19,13 +18,12 @@ from sonde.acquisition.montecarlo import MonteCarlo
 from sonde.acquisition.pointwise import Pointwise
 from sonde.acquisition.port import Acquisition
 from sonde.acquisition.utilities import UTILITIES, Utility
+from sonde.arrays import Array
 from sonde.errors import OptionError
 from sonde.extras import require
 from sonde.sampling import Key, Stream
 from sonde.strategies.bayesian.fantasies import Fantasies
 from sonde.strategies.bayesian.surrogate import Surrogate
-
-Array = NDArray[np.float64]
 
 NAMES = (*UTILITIES, "es")
 FANTASISED = ("log_ei", "ei")  # in closed form with pending points too

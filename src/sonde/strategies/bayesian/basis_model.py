@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Integers, Mask
 from sonde.errors import OptionError
 from sonde.extras import require
 from sonde.sampling import Key, Stream
@@ -34,8 +34,6 @@ from sonde.surrogates.port import Posterior
 from sonde.surrogates.refits import checkpoint, octave
 from sonde.trials import History
 
-Array = NDArray[np.float64]
-
 BEST = {"cpu": "soap", "gpu": "adam"}  # optimizer="auto": steps are cheap on a GPU, the eigenvectors of SOAP are not
 EXACT_UP_TO = 256  # trials; beyond, the basis is the one that predicts held-out observations better
 COVARIANCE_ROWS = 128  # observations that fit the covariance of the radial basis and the scale of the values
@@ -45,14 +43,14 @@ CLIP = 30.0  # standardised values are clipped to +-CLIP
 class Observations(NamedTuple):
     """The n observations of a history, and all finished trials with those that failed, both in order of arrival."""
 
-    numbers: NDArray[np.int64]  # trial numbers, (n,)
+    numbers: Integers  # trial numbers, (n,)
     units: Array  # points of the unit cube, (n, d)
     values: Array
     deviations: Array  # reported standard deviations of the noise
-    feasible: NDArray[np.bool_]  # meets the measured constraints
+    feasible: Mask  # meets the measured constraints
     fitted: int  # observations up to the last checkpoint
     finished: Array  # points of completed and failed trials
-    succeeded: NDArray[np.bool_]
+    succeeded: Mask
     finished_fitted: int  # finished trials up to the last checkpoint
 
 

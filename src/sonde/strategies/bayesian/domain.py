@@ -9,14 +9,11 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Mask
 from sonde.space import Space
 from sonde.space.axis import Axis
 from sonde.trials import History
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 LISTED = 2**12  # a space with at most so many configurations is searched by listing it
 SAME = 1e-9  # two points closer than this in every coordinate are one

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.predictions import Predictions
@@ -20,8 +20,6 @@ from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.refits import REFINED
 from sonde.trials import History
-
-Array = NDArray[np.float64]
 
 # hyperparameters, and those of global exploration
 EXPLORING = {"auto": "draw", "map": "draw", "draw": "draw", "slice": "slice"}

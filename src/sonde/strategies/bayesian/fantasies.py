@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sonde.acquisition.sampling import base_samples
+from sonde.arrays import Array
 from sonde.surrogates.port import Posterior
-
-Array = NDArray[np.float64]
 
 FANTASIES = 32
 SURE = 1e-9  # noise variance of a fantasy

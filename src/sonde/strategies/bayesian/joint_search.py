@@ -11,16 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sonde.acquisition.port import Acquisition
+from sonde.arrays import Array
 from sonde.optimizers import adam, choose_starts, direct
 from sonde.sampling import Key, Stream
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.point_search import ascend, back_inside, candidates
 from sonde.strategies.bayesian.target import Box
-
-Array = NDArray[np.float64]
 
 RAW = 128  # pools from which the starts of an ascent are chosen
 STARTS = 4

@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from sonde.acquisition.averages import LEAST, average
 from sonde.acquisition.closed import FORMULAS
 from sonde.acquisition.sampling import base_samples
+from sonde.arrays import Array, Index, Mask
 from sonde.sampling import Key, Stream
 from sonde.strategies.bayesian.acquisitions import acquire
 from sonde.strategies.bayesian.domain import Domain
@@ -33,8 +33,6 @@ from sonde.strategies.bayesian.surrogate import Surrogate
 from sonde.strategies.bayesian.target import Box, Target
 from sonde.surrogates.linear_algebra import factorise
 from sonde.surrogates.port import Posterior
-
-Array = NDArray[np.float64]
 
 LARGE = 64  # more points than this, pending ones included, are a large batch
 CANDIDATES, PER_POINT = 2048, 3  # the number of candidates: 2048, or 3 for each point to select if that is more
@@ -189,7 +187,7 @@ class _ConditionedCandidates:
         """Base samples z of the pending points (r, s): outcomes are mean + L z, and candidates' means move by V z."""
         return self._base[:, : self._used].T
 
-    def _conditioned(self, rows: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+    def _conditioned(self, rows: Index) -> tuple[Array, Array, Array]:
         """Return rows of V, means and variances of candidates, given the fantasies of the pending points."""
         columns = np.zeros((len(rows), self._base.shape[1]))
         if self._used:
@@ -199,14 +197,14 @@ class _ConditionedCandidates:
         variance = self._pool.variance[rows] + self._residual - np.sum(columns**2, axis=1)
         return columns, mean, np.maximum(variance, TINY)
 
-    def _correlation(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
+    def _correlation(self, rows: Index, columns: Index) -> Array:
         """Return the Matern-5/2 correlation of the residual."""
         a, b = self._x[rows], self._x[columns]
         squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1) - 2 * a @ b.T
         r = np.sqrt(5 * np.maximum(squares, 0.0) / (LENGTH_SCALE**2 * self._x.shape[1]))
         return np.asarray((1 + r + r * r / 3) * np.exp(-r))
 
-    def _covariance(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
+    def _covariance(self, rows: Index, columns: Index) -> Array:
         """Return the covariance of the model plus that of the residual."""
         return np.asarray(self._pool.covariance(rows, columns) + self._residual * self._correlation(rows, columns))
 
@@ -264,7 +262,7 @@ def _candidate_set(surrogate: Surrogate, domain: Domain, box: Box, count: int, k
     return np.concatenate([maxima[box.allows(maxima, domain.continuous)], points])
 
 
-def _distant(points: Array, taken: Array, boxes: Iterable[Box]) -> NDArray[np.bool_]:
+def _distant(points: Array, taken: Array, boxes: Iterable[Box]) -> Mask:
     """Return which points differ from all taken ones by the minimum distance, in the narrowest box, on some axis."""
     least = MIN_DISTANCE * np.min([box.high - box.low for box in boxes], axis=0)
     distant = np.ones(len(points), dtype=bool)
@@ -273,7 +271,7 @@ def _distant(points: Array, taken: Array, boxes: Iterable[Box]) -> NDArray[np.bo
     return distant
 
 
-def _best_novel(points: Array, values: Array, domain: Domain, allowed: NDArray[np.bool_]) -> int | None:
+def _best_novel(points: Array, values: Array, domain: Domain, allowed: Mask) -> int | None:
     """Return the index of the best point that has not been tried; points that have are excluded from ``allowed``."""
     while True:
         best = int(np.argmax(values))

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sonde.errors import KernelError, OptionError
 from sonde.kernels import Kernel, ValueGradientGram
@@ -25,8 +24,6 @@ from sonde.surrogates.kernel.fitting import KernelFit, KernelFits
 from sonde.surrogates.recent import Recent
 from sonde.surrogates.refits import REFINED
 from sonde.trials import History
-
-Array = NDArray[np.float64]
 
 CHECKED = 8  # points at which a kernel is checked
 

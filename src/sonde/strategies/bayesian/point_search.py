@@ -9,15 +9,13 @@ until it meets them.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sonde.acquisition.port import Acquisition
+from sonde.arrays import Array
 from sonde.optimizers import bfgs, choose_starts
 from sonde.sampling import Key, Stream, sobol
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.target import Box
-
-Array = NDArray[np.float64]
 
 CANDIDATES = 512
 STARTS = 8

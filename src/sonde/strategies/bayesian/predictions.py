@@ -6,13 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Integers
 from sonde.space import Space
 from sonde.strategies.bayesian.surrogate import Surrogate
 from sonde.strategies.threads import one_thread
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -21,7 +19,7 @@ class Predictions:
 
     space: Space
     surrogate: Surrogate
-    numbers: NDArray[np.int64]  # of the trials whose values the surrogate has seen
+    numbers: Integers  # of the trials whose values the surrogate has seen
     left_out: Callable[[], tuple[Array, Array]]  # means and variances of each value, given all others
     averaged: Callable[[], Surrogate] | None = None  # with draws of the hyperparameters, for ``latent``
 
@@ -47,7 +45,7 @@ class Predictions:
         variances = np.array([at.variance + noise for at, noise in parts])
         return surrogate.scale.restore(means.mean(axis=0), variances.mean(axis=0) + means.var(axis=0))
 
-    def leave_one_out(self) -> tuple[NDArray[np.int64], Array, Array, Array]:
+    def leave_one_out(self) -> tuple[Integers, Array, Array, Array]:
         """Return numbers, means, standard deviations and scores of the completed trials."""
         means, variances = self.left_out()
         scores = -(self.surrogate.values - means) / np.sqrt(variances)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sonde.acquisition.utilities import Utility
+from sonde.arrays import Array
 from sonde.sampling import Key, sobol
 from sonde.strategies.bayesian.acquisitions import acquire, needs_fantasies
 from sonde.strategies.bayesian.domain import Domain
@@ -21,8 +21,6 @@ from sonde.strategies.bayesian.joint_search import best_pool
 from sonde.strategies.bayesian.large_batch import LARGE, select_large_batch
 from sonde.strategies.bayesian.point_search import best_point, candidates
 from sonde.strategies.bayesian.target import Target
-
-Array = NDArray[np.float64]
 
 THRIFT = {"greedy": 2, "joint": 4}  # divides the effort of later points of a batch; joint ones are moved once more
 

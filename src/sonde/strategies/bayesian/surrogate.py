@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Integers, Mask
 from sonde.space import Space
 from sonde.surrogates.exact.feasibility import Feasibility, combine, learn_constraint, learn_success
 from sonde.surrogates.features import Features
 from sonde.surrogates.outputs import Scale
 from sonde.surrogates.port import Posterior
 from sonde.trials import History
-
-Array = NDArray[np.float64]
 
 PROMISING = 256  # values at most among which the best is sought where there is noise
 NOISY = 1e-4  # noise variance above which the best observed value may be chance
@@ -38,7 +36,7 @@ def features_of(space: Space) -> Features:
     return Features(tuple(0 if each.ordered else int(each.axis.size) for each in space.parameters.values()))
 
 
-def best_value(posterior: Posterior, x: Array, y: Array, usable: NDArray[np.bool_]) -> float | None:
+def best_value(posterior: Posterior, x: Array, y: Array, usable: Mask) -> float | None:
     """Return the best value seen; where there is noise, the best of what the model makes of the values."""
     if not usable.any():
         return None
@@ -50,7 +48,7 @@ def best_value(posterior: Posterior, x: Array, y: Array, usable: NDArray[np.bool
     return float(np.max(posterior.marginals(x[promising]).mean[:, 0]))
 
 
-def best_points(units: Array, y: Array, usable: NDArray[np.bool_], count: int = 3) -> Array:
+def best_points(units: Array, y: Array, usable: Mask, count: int = 3) -> Array:
     """Return the best points, feasible ones first."""
     return units[np.argsort(-np.where(usable, y, y - 1e6), kind="stable")[:count]]
 
@@ -68,7 +66,7 @@ def fit_feasibility(features: Features, history: History) -> Feasibility | None:
     return combine(conditions)
 
 
-def measured_constraints(history: History, numbers: NDArray[np.int64]) -> dict[str, tuple[list[int], Array]]:
+def measured_constraints(history: History, numbers: Integers) -> dict[str, tuple[list[int], Array]]:
     """Return, for each constraint that was told of these trials, which of them it was told of, and its levels."""
     if not history.constraints:
         return {}

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Mask
 from sonde.strategies.bayesian.surrogate import Surrogate
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 EXCLUDED = 0.1  # half the side of an excluded region, in units of the cube
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sonde.arrays import Array
 
 WIDEST, START, NARROWEST = 1.6, 0.4, 2.0**-7
 SUCCESSES = 3  # in a row, to double

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Integers, Mask
 from sonde.space import Space
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.first_order.local_search import Evaluated, LocalSearch, replay
-
-Array = NDArray[np.float64]
 
 FIRST = 2  # trials of the initial design: with gradients each tells as much as d + 1 values
 STARTS = 2  # starts worse than the median are continued in pairs: the better one of so many
@@ -33,7 +31,7 @@ class Searches(NamedTuple):
     """The state of all local searches."""
 
     waiting: list[ActiveSearch]  # those without a pending trial, the lowest first
-    minima: NDArray[np.int64]  # the trials at known local minima
+    minima: Integers  # the trials at known local minima
     first: bool  # no search has ended yet, and all trials belong to the first ones
 
 
@@ -42,7 +40,7 @@ def is_high_dimensional(space: Space) -> bool:
     return len(space) > HIGH_DIMENSION
 
 
-def searching_locally(domain: Domain, numbers: NDArray[np.int64], *, alternating: bool = False) -> NDArray[np.bool_]:
+def searching_locally(domain: Domain, numbers: Integers, *, alternating: bool = False) -> Mask:
     """Return which trials (n,) belong to local searches.
 
     These are the odd trials; in high dimension all trials or, if not all parameters are continuous, the even ones,

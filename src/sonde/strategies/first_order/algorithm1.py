@@ -36,10 +36,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sonde.acquisition.closed import log_expected_improvement
+from sonde.arrays import Array, Mask
 from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.domain import Domain
@@ -57,8 +57,6 @@ from sonde.surrogates.outputs import Scale
 from sonde.surrogates.recent import Recent
 from sonde.surrogates.refits import checkpoint
 from sonde.trials import History
-
-Array = NDArray[np.float64]
 
 NEAR = 0.5e-4  # epsilon, in units of the cube
 ROWS = 300  # of the matrix that hyperparameters are fitted with
@@ -121,7 +119,7 @@ def _evidence(observations: Observations) -> Evidence:
     return replace(evidence, known_noise=np.zeros(len(observations.values)))
 
 
-def local_maximum(posterior: ExactPosterior, best: float, x: Array, free: NDArray[np.bool_]) -> Array:
+def local_maximum(posterior: ExactPosterior, best: float, x: Array, free: Mask) -> Array:
     """Return the maximum of log expected improvement that L-BFGS finds from x (p,) in its free columns (line 6)."""
 
     def loss(z: Array) -> tuple[float, Array]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Index
 from sonde.space import Space
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.surrogate import Surrogate, best_points, best_value, features_of, fit_feasibility
@@ -21,7 +21,6 @@ from sonde.trials import History
 if TYPE_CHECKING:
     from sonde.surrogates.kernel.fitting import KernelFit
 
-Array = NDArray[np.float64]
 
 ROWS = 1000  # rows of the matrix that the global model factorises; beyond, the mean is solved iteratively
 POINTS, PREDICTION_POINTS = 500, 1500  # observations of the iterative mean: to suggest, and to predict
@@ -103,7 +102,7 @@ class GradientModel:
 
 def _posterior(
     observations: Observations, centre: Array, fitted: GradientFit[Covariance] | KernelFit, most: int
-) -> tuple[NDArray[np.intp], Observations, Scale, ExactPosterior | IterativePosterior]:
+) -> tuple[Index, Observations, Scale, ExactPosterior | IterativePosterior]:
     """Return the factorised observations with their indices, the output scale and the posterior.
 
     At most ``ROWS`` rows are factorised: values of the nearest and best observations take up to half of them, gradients
@@ -123,5 +122,5 @@ def _posterior(
     return points[rows], few, *fitted.posterior_of_many(many, rows, few)
 
 
-def _ranks(numbers: Array) -> NDArray[np.intp]:
+def _ranks(numbers: Array) -> Index:
     return np.argsort(np.argsort(numbers, kind="stable"), kind="stable")

@@ -8,9 +8,9 @@ of which little is known, and a box only bounds it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from sonde.arrays import Array, Index
 from sonde.strategies.bayesian.domain import SAME, Domain
 from sonde.strategies.bayesian.point_search import back_inside
 from sonde.strategies.bayesian.surrogate import features_of
@@ -19,8 +19,6 @@ from sonde.strategies.first_order.gradient_model import GradientModel
 from sonde.surrogates.exact.feasibility import Feasibility
 from sonde.surrogates.gradient.fitting import Observations
 from sonde.surrogates.gradient.region import RegionModel, fit_region, nearest
-
-Array = NDArray[np.float64]
 
 STEPS = 100  # of L-BFGS
 BEGIN = 0.01  # its start, in units of the trust region: at the centre itself the deviation has a kink
@@ -64,7 +62,7 @@ def _downhill(region: RegionModel, p: int) -> Array:
 
 
 def local_observations(
-    model: GradientModel, domain: Domain, search: ActiveSearch, columns: NDArray[np.intp]
+    model: GradientModel, domain: Domain, search: ActiveSearch, columns: Index
 ) -> tuple[Observations, int]:
     """Return the observations of a search's local model in some columns, and which of them is its best.
 

@@ -21,9 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sonde.arrays import Array, Index, Mask
 
 WIDEST, START, NARROWEST = 2.0, 0.4, 2.0**-20  # sides of a trust region
 RESIZE = 2.5  # factor by which a trust region grows and shrinks
@@ -83,8 +82,8 @@ class Evaluated:
     values: Array
     units: Array
     gradients: Array
-    requested: NDArray[np.bool_]
-    discrete: NDArray[np.intp]
+    requested: Mask
+    discrete: Index
     local_first: bool = False  # until a search has ended, every trial was requested
 
     def distances(self, i: int, others: list[int]) -> Array:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.domain import SAME, Domain
@@ -26,8 +26,6 @@ from sonde.strategies.first_order.local_model import local_step
 from sonde.strategies.first_order.local_search import SAME_MINIMUM
 from sonde.strategies.first_order.search_starts import SearchStarts, incumbent
 from sonde.surrogates.exact.feasibility import Feasibility
-
-Array = NDArray[np.float64]
 
 PATIENCE = 4  # trials without improvement after which the trust region around the incumbent is halved
 CHANGES = 32  # random changes of a point, of which the first new one is tried

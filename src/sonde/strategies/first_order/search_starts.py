@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Integers
 from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.domain import Domain
@@ -15,8 +15,6 @@ from sonde.surrogates.features import CENTRE
 from sonde.surrogates.gradient.global_trend import GlobalTrends, fit_global_trends
 from sonde.surrogates.outputs import Scale
 from sonde.trials import History
-
-Array = NDArray[np.float64]
 
 
 def incumbent(history: History) -> Array:
@@ -32,7 +30,7 @@ class SearchStarts:
         self._model = model
         self._last_trends: tuple[History, int, GlobalTrends] | None = None
 
-    def sample(self, domain: Domain, minima: NDArray[np.int64], trial: Key) -> Array:
+    def sample(self, domain: Domain, minima: Integers, trial: Key) -> Array:
         """Return the start of a local search: a sample of the minimizer of the global trend.
 
         Discrete parameters are random; in high dimension, without a model to choose them, mostly the incumbent's.
@@ -51,7 +49,7 @@ class SearchStarts:
         point[columns[continuous]] = np.clip(minimizer + CENTRE, 0.0, 1.0)[continuous]
         return np.asarray(domain.project(point[None])[0][0])
 
-    def _global_trends(self, space: Space, history: History, minima: NDArray[np.int64]) -> GlobalTrends:
+    def _global_trends(self, space: Space, history: History, minima: Integers) -> GlobalTrends:
         """Return the global trends of all observations, given the trials at known minima: one fit for a batch."""
         last = self._last_trends
         if last is None or last[0] is not history or last[1] != history.revision:

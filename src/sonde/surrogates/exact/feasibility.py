@@ -15,18 +15,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import erfcx, log_ndtr
 
+from sonde.arrays import Array, Index, Mask
 from sonde.surrogates.features import Features
 from sonde.surrogates.gaussian_process.covariance import Covariance
 from sonde.surrogates.gaussian_process.estimates import first_guess, fit, prior_of
 from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
 from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.port import Posterior
-
-Array = NDArray[np.float64]
 
 FITTED = 256  # hyperparameters are fitted to at most so many observations; the posterior uses all of them
 
@@ -66,7 +64,7 @@ class Feasibility:
         return sum(value for value, _ in parts), sum(gradient for _, gradient in parts)  # type: ignore[return-value]
 
 
-def learn_success(features: Features, units: Array, works: NDArray[np.bool_]) -> PassProbability:
+def learn_success(features: Features, units: Array, works: Mask) -> PassProbability:
     """Return the failure classifier: which configurations worked, and which failed."""
     x, labels = features(units), np.where(works, 1.0, -1.0)
     rare, common = sorted((np.flatnonzero(works), np.flatnonzero(~works)), key=len)
@@ -95,13 +93,13 @@ def learn_constraint(features: Features, units: Array, levels: Array) -> PassPro
     return PassProbability(ExactPosterior.of(covariance, x, y), features, -1.0, -centre / deviation, 1e-12)
 
 
-def _fitted(features: Features, x: Array, y: Array, rows: NDArray[np.intp]) -> Covariance:
+def _fitted(features: Features, x: Array, y: Array, rows: Index) -> Covariance:
     """Return the covariance fitted to some of the observations."""
     guess, evidence = first_guess(features.groups), Evidence.of_values(x[rows], y[rows], np.zeros(len(rows)))
     return fit(guess, prior_of(guess), evidence, iterations=50)[0]
 
 
-def _evenly(rows: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+def _evenly(rows: Index, count: int) -> Index:
     """Return at most ``count`` of the rows, evenly spaced."""
     return rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), count)).astype(int))]
 

@@ -21,8 +21,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Index, Mask
 from sonde.surrogates.features import Features
 from sonde.surrogates.gaussian_process.covariance import Covariance
 from sonde.surrogates.gaussian_process.estimates import best_start, fit
@@ -31,10 +31,6 @@ from sonde.surrogates.gaussian_process.observations import ObservationLayout
 from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.outputs import LARGEST, Scale
 from sonde.surrogates.priors import region_prior
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 NEAREST = 256  # observations at most
 ITERATIONS = 60  # of L-BFGS on the hyperparameters

@@ -21,8 +21,8 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Index
 from sonde.surrogates.exact.warped import fit_warped
 from sonde.surrogates.features import Features
 from sonde.surrogates.gaussian_process.covariance import Covariance
@@ -31,8 +31,6 @@ from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
 from sonde.surrogates.outputs import KAPPAS, Scale
 from sonde.surrogates.recent import Recent
 from sonde.surrogates.refits import REFINED, checkpoint, divisions, octave
-
-Array = NDArray[np.float64]
 
 SETTLED = 64  # from so many observations on, forms are compared at every second checkpoint only
 COMPARED = 128  # forms are compared on at most so many observations, evenly spaced
@@ -171,7 +169,7 @@ class WarmStartedFits:
         return score + scale.log_jacobian(data.values), Fit(covariance, form.kappa, features, covariance)
 
 
-def noisy_guess(groups: NDArray[np.intp], trend: str | None = None) -> Covariance:
+def noisy_guess(groups: Index, trend: str | None = None) -> Covariance:
     """Return a start where about a third of the variance of the values is noise."""
     guess = first_guess(groups, trend)
     guess.theta[guess.noise_entry] = np.log(0.3)

@@ -8,15 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.surrogates.features import Features
 from sonde.surrogates.gaussian_process.covariance import Covariance
 from sonde.surrogates.gaussian_process.estimates import maximise, prior_of
 from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
 from sonde.surrogates.priors import WARP
-
-Array = NDArray[np.float64]
 
 
 def fit_warped(

@@ -19,16 +19,14 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Index
 from sonde.surrogates.gaussian_process.derivatives import GradientMatrix, Isotropic, Toward, ValueMatrix
 from sonde.surrogates.gaussian_process.observations import ObservationLayout
 from sonde.surrogates.gaussian_process.port import Cross
 from sonde.surrogates.gaussian_process.products import Products
 from sonde.surrogates.gaussian_process.profiles import PROFILES, Profile
 from sonde.surrogates.gaussian_process.trends import TRENDS, Trend
-
-Array = NDArray[np.float64]
 
 CONSTANT = 1.0  # c, the prior variance of the constant mean of standardized values
 
@@ -37,7 +35,7 @@ CONSTANT = 1.0  # c, the prior variance of the constant mean of standardized val
 class Covariance:
     """The covariance k(x, y) of one theta, trend and profile, and of its derivatives."""
 
-    groups: NDArray[np.intp]
+    groups: Index
     theta: Array
     trend: str | None = None  # its name
     profile: str = "matern52"

@@ -19,12 +19,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Index
 from sonde.surrogates.gaussian_process.observations import ObservationLayout, OrderBlock, one_hot
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True)

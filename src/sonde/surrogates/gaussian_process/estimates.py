@@ -10,16 +10,15 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from sonde.arrays import Array, Index
 from sonde.surrogates.gaussian_process.covariance import Covariance
 from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
 from sonde.surrogates.gaussian_process.port import CovarianceFunction
 from sonde.surrogates.priors import Prior, default_prior
 from sonde.surrogates.slice_sampling import slice_sample
 
-Array = NDArray[np.float64]
 Of = TypeVar("Of", bound=CovarianceFunction)
 
 LOG_NOISE, LOG_TREND = np.log(1e-4), -2.0  # log variances of noise and of a trend where a fit starts
@@ -94,7 +93,7 @@ def maximise(
 
 
 def first_guess(
-    groups: NDArray[np.intp], trend: str | None = None, profile: str = "matern52", *, gradients: bool = False
+    groups: Index, trend: str | None = None, profile: str = "matern52", *, gradients: bool = False
 ) -> Covariance:
     """Return the covariance where a fit starts that has no earlier fit to start from."""
     dimension = int(groups[-1]) + 1

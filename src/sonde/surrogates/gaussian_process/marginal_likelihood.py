@@ -15,16 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from sonde.arrays import Array
 from sonde.surrogates.gaussian_process.covariance import Covariance
 from sonde.surrogates.gaussian_process.observations import ObservationLayout
 from sonde.surrogates.gaussian_process.port import CovarianceFunction, ObservationMatrix
 from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.linear_algebra import factorise, symmetric_inverse, with_diagonal
-
-Array = NDArray[np.float64]
 
 LOG_2PI = np.log(2 * np.pi)
 ROUNDING = 1e-12  # noise variance of a local model, as a share of the prior variance: room for rounding

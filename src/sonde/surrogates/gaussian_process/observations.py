@@ -13,10 +13,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from sonde.arrays import Array, Index
 
 
 @dataclass(frozen=True)

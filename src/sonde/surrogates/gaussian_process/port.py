@@ -8,13 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sonde.arrays import Array
 from sonde.surrogates.gaussian_process.observations import ObservationLayout
-
-Array = NDArray[np.float64]
-
 
 # from weights on values (n,) and gradients (n, p) at some points to values (m,) and gradients (m, p) at others
 Operator = Callable[[Array, Array], tuple[Array, Array]]

@@ -14,15 +14,13 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from sonde.arrays import Array, Index
 from sonde.surrogates.gaussian_process.observations import ObservationLayout
 from sonde.surrogates.gaussian_process.port import CovarianceFunction, Cross
 from sonde.surrogates.linear_algebra import factorise, with_diagonal
 from sonde.surrogates.port import Joint, Marginals, Pool
-
-Array = NDArray[np.float64]
 
 TINY = 1e-12  # a posterior variance is at least this share of the prior variance: rounding can make it negative
 
@@ -109,7 +107,7 @@ class ExactPosterior:
         whitened = cross @ self.inverse.T
         variance = np.maximum(self.covariance.diagonal(x)[0] - np.sum(whitened * whitened, axis=1), TINY)
 
-        def covariance(rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
+        def covariance(rows: Index, columns: Index) -> Array:
             prior = self.covariance.cross(x[rows], x[columns]).values
             return np.asarray(prior - whitened[rows] @ whitened[columns].T)
 

@@ -13,11 +13,9 @@ gradient of the mean.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.surrogates.gaussian_process.trends import Trend
-
-Array = NDArray[np.float64]
 
 
 class Products:

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sonde.arrays import Array
 
 ROOT5, ROOT7 = np.sqrt(5.0), np.sqrt(7.0)
 NEAR = 1e-12  # the smallest divisor

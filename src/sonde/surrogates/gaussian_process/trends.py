@@ -18,12 +18,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array
 from sonde.surrogates.gaussian_process.observations import ObservationLayout, OrderBlock, one_hot
 from sonde.surrogates.gaussian_process.port import Cross
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from itertools import product
 from typing import Any, Generic, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Index, Mask
 from sonde.surrogates.gaussian_process import estimates
 from sonde.surrogates.gaussian_process.covariance import Covariance
 from sonde.surrogates.gaussian_process.estimates import ModelForm, Of, first_guess, prior_of, with_trend
@@ -35,9 +35,7 @@ from sonde.surrogates.priors import Prior
 from sonde.surrogates.recent import Recent
 from sonde.surrogates.refits import checkpoint
 
-Array = NDArray[np.float64]
-Groups = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+Groups = Index
 
 COMPARED, FITTED = 150, 300  # rows of the matrix, to compare forms and to fit
 KEPT = 64  # fits remembered
@@ -60,7 +58,7 @@ class Observations(NamedTuple):
     gradients: Array
     hessians: Array | None = None
 
-    def rows(self, chosen: NDArray[np.intp] | slice) -> Observations:
+    def rows(self, chosen: Index | slice) -> Observations:
         """Return a subset."""
         return Observations(*(None if column is None else column[chosen] for column in self))  # type: ignore[arg-type]
 
@@ -100,9 +98,7 @@ def scale_observations(observations: Observations, scale: Scale, *, with_hessian
     return Evidence(layout, y, scale.noise(observations.values, observations.deviations), mean_squares)
 
 
-def _curvatures(
-    hessians: Array, slope: Array, gradients: Array, bend: float, usable: Mask
-) -> tuple[NDArray[np.intp], Array]:
+def _curvatures(hessians: Array, slope: Array, gradients: Array, bend: float, usable: Mask) -> tuple[Index, Array]:
     """Return indices and entries of the upper triangles of Hessians, of points whose gradients are known.
 
     With t the model's scale, the Hessian of t(f) is t' H + t'' g g^T, and t'' = ``bend`` t'^2, see ``outputs.Scale``.
@@ -133,7 +129,7 @@ class GradientFit(Generic[Of]):
         return scale, evidence.posterior(self.covariance)
 
     def posterior_of_many(
-        self, observations: Observations, rows: NDArray[np.intp], few: Observations
+        self, observations: Observations, rows: Index, few: Observations
     ) -> tuple[Scale, IterativePosterior]:
         """Return the posterior given observations without Hessians.
 

@@ -23,9 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sonde.arrays import Array, Index, Mask
 
 ROUNDS = 5  # iterations of inferring the variances and the weights
 DEGREES = 4.0  # the fewest degrees of freedom with a variance that is not ruled by the tails
@@ -83,7 +82,7 @@ class GlobalTrends:
         return np.asarray((sample + shrinkage * (chosen.mean - sample))[:-2])
 
 
-def fit_global_trends(x: Array, y: Array, gradients: Array, at_minimum: NDArray[np.bool_]) -> GlobalTrends:
+def fit_global_trends(x: Array, y: Array, gradients: Array, at_minimum: Mask) -> GlobalTrends:
     """Return the trends of standardised values y (n,) and gradients (n, p), NaN where unknown, at x (n, p).
 
     ``at_minimum`` (n,) says which points are local minima.
@@ -142,9 +141,7 @@ class _Warped:
         """Return dz/dy at z, clipped to its range over the observations."""
         return np.clip(self.k * (z - self.zero), self.steepness.min(), self.steepness.max())
 
-    def fit(
-        self, x: Array, gram: Array | None, at_minimum: NDArray[np.bool_], log_curvature: float, step: float
-    ) -> GlobalTrend:
+    def fit(self, x: Array, gram: Array | None, at_minimum: Mask, log_curvature: float, step: float) -> GlobalTrend:
         """Return the trend of one curvature, which stands for a ``step`` of the grid; ``gram`` is x x^T, to save time.
 
         z - a x.x = c - 2 a x.m and dz/dx - 2 a x = -2 a m are linear in theta.
@@ -228,7 +225,7 @@ def residual_range(minima: Array) -> float:
     return min(MIN_DISTANCE, 0.5 * float(np.median(distances.min(axis=0))))
 
 
-def spread_out(x: Array, distance: float = MIN_DISTANCE) -> NDArray[np.intp]:
+def spread_out(x: Array, distance: float = MIN_DISTANCE) -> Index:
     """Return the points farther than a distance from all before them; evenly thinned to at most ``MAX_POINTS``."""
     kept: list[int] = []
     for i in range(len(x)):

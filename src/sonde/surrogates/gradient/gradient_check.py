@@ -18,10 +18,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from sonde.arrays import Array, Index, Mask
 
 MAX_DISTANCE = 0.05  # of neighbours, in any coordinate
 NEAREST = 0.005  # distance of the very nearest neighbours
@@ -65,8 +63,8 @@ def check_gradients(x: Array, values: Array, gradients: Array) -> GradientCheck:
 class _Pairs(NamedTuple):
     """Pairs of neighbours (i, j), the nearest first: the change of the values, and its two predictions."""
 
-    i: NDArray[np.intp]
-    j: NDArray[np.intp]
+    i: Index
+    j: Index
     change: Array
     predicted_i: Array  # by the gradient at i
     predicted_j: Array  # by the gradient at j

@@ -16,17 +16,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
+from sonde.arrays import Array, Index
 from sonde.surrogates.gaussian_process.observations import ObservationLayout
 from sonde.surrogates.gaussian_process.port import CovarianceFunction, Operator
 from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.linear_algebra import factorise
 from sonde.surrogates.port import Joint, Marginals, Pool
-
-Array = NDArray[np.float64]
 
 STEPS = 100  # of conjugate gradients at most
 TOLERANCE = 1e-3  # norm of the residual, as a share of that of the observations
@@ -114,7 +112,7 @@ class IterativePosterior:
 
     @classmethod
     def after(
-        cls, subset: ExactPosterior, rows: NDArray[np.intp], layout: ObservationLayout, y: Array, noise: Array
+        cls, subset: ExactPosterior, rows: Index, layout: ObservationLayout, y: Array, noise: Array
     ) -> IterativePosterior:
         """Return the posterior given observations y (N,) with noise variances (N,).
 

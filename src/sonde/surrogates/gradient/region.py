@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Index
 from sonde.surrogates.gaussian_process.covariance import Covariance
 from sonde.surrogates.gaussian_process.estimates import maximise
 from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
@@ -31,9 +31,6 @@ from sonde.surrogates.gaussian_process.observations import ObservationLayout
 from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.gradient.fitting import Observations
 from sonde.surrogates.gradient.subspace import Subspace, complement_evidence
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 ROWS = 400  # of the matrix, at most
 FEWEST = 20  # observations to take where there are more than twice as many as parameters

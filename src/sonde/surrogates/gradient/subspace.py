@@ -17,14 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sonde.arrays import Array, Mask
 from sonde.surrogates.gaussian_process.covariance import Covariance
 from sonde.surrogates.gaussian_process.marginal_likelihood import LOG_2PI, Evidence
 from sonde.surrogates.gradient.fitting import Observations
 from sonde.surrogates.linear_algebra import factorise, symmetric_inverse
-
-Array = NDArray[np.float64]
 
 ALIKE = 1e-9  # relative size of a singular value that is a rounding error
 
@@ -34,7 +32,7 @@ class Subspace:
     """Orthonormal axes (p, m) of points and gradients; the last ones are the columns without gradients."""
 
     axes: Array
-    rotated: NDArray[np.bool_]  # columns with gradients, (p,)
+    rotated: Mask  # columns with gradients, (p,)
 
     @classmethod
     def of(cls, observations: Observations) -> Subspace:
@@ -81,7 +79,7 @@ class Subspace:
         return Observations(self(observations.x), observations.values, observations.deviations, gradients)
 
 
-def _rotated(known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _rotated(known: Mask) -> Mask:
     """Return the columns (p,) to rotate, given the known derivatives (n, p): those that keep most derivatives."""
     patterns = np.unique(known[known.any(axis=1)], axis=0)
     if not len(patterns):
