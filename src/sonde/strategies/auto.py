@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sonde.sampling import Key
 from sonde.space import Space
-from sonde.strategies.bayesian.trust_region import START
 from sonde.strategies.initial_design import first_count, ready
 from sonde.strategies.port import Model, Strategy
 from sonde.strategies.registry import resolve_strategy
@@ -71,7 +70,7 @@ class Auto(Strategy):
     name = "auto"
 
     def __init__(self) -> None:
-        self._strategies: dict[str, Strategy] = {"sobol": CentreFirst(START)}  # the initial design of gp
+        self._strategies: dict[str, Strategy] = {"sobol": CentreFirst()}  # the initial design of gp
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return the suggestions of the chosen strategy."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from sonde.space import Space
 from sonde.trials import History
+
+DIAGONAL = 1.2  # of the box around the centre that holds the initial design, in units of a side of the cube
 
 
 def ready(history: History, first: int) -> bool:
@@ -14,6 +18,14 @@ def ready(history: History, first: int) -> bool:
 def first_count(space: Space) -> int:
     """Return the size of the initial design: two trials for each parameter, at least 4 and at most 10."""
     return max(4, min(10, 2 * len(space)))
+
+
+def central_side(space: Space) -> float:
+    """Return the side of the box around the centre in which the continuous coordinates of the initial design lie.
+
+    Its diagonal is the same in any dimension. A Sobol sequence over a cube of many dimensions is far from everywhere.
+    """
+    return min(1.0, DIAGONAL / math.sqrt(max(1, sum(axis.continuous for axis in space.codec.axes))))
 
 
 def explain_initial_design(first: int) -> str:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from sonde.sampling import Key, sobol
 from sonde.space import Space
-from sonde.strategies.initial_design import first_count
+from sonde.strategies.initial_design import central_side, first_count
 from sonde.strategies.novelty import novel_rows
 from sonde.strategies.port import Strategy
 from sonde.trials import History
@@ -35,15 +35,12 @@ class Sobol(Strategy):
 class CentreFirst(Sobol):
     """A Sobol sequence whose first point is the centre of the space: there, no minimum is farther than half a side.
 
-    The continuous coordinates of the initial design fill a box of this ``side`` around the centre.
+    The continuous coordinates of the initial design fill a box around the centre.
     """
-
-    def __init__(self, side: float = 1.0) -> None:
-        self._side = side
 
     def _points(self, space: Space, count: int, key: Key) -> NDArray[np.float64]:
         points = super()._points(space, count, key)
         numbers = np.arange(key.number, key.number + count)[:, None]
         boxed = (numbers < first_count(space)) & np.array([axis.continuous for axis in space.codec.axes])
-        points = np.where(boxed, CENTRE + self._side * (points - CENTRE), points)
+        points = np.where(boxed, CENTRE + central_side(space) * (points - CENTRE), points)
         return np.where(numbers == 0, CENTRE, points)

@@ -416,7 +416,7 @@ def test_an_interruption_does_not_change_later_suggestions(monkeypatch: pytest.M
         left = iter(range(message, -1, -1))
 
         def interrupt(what: str, left: Iterator[int] = left) -> None:
-            if what and next(left) == 0:
+            if what and next(left, None) == 0:
                 raise KeyboardInterrupt
 
         with watching(interrupt), pytest.raises(KeyboardInterrupt):

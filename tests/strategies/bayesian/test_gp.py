@@ -359,7 +359,7 @@ def test_it_explains_itself() -> None:
     assert f"first {first_count(PLANE)} configurations evenly" in study.explain()
     for _ in range(12):
         trial = study.ask()
-        study.tell(trial, 100 * trial["y"] + trial["x"])
+        study.tell(trial, np.sin(9 * trial["y"]) + 0.01 * trial["x"])
     assert "12 values" in study.explain()
     assert "most on y" in study.explain()
 

@@ -20,7 +20,6 @@ from sonde.strategies.bayesian.port import Schedule
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.schedule import RegionSchedule, TrustRegionSchedule
 from sonde.strategies.bayesian.search import THRIFT, Search
-from sonde.strategies.bayesian.trust_region import START
 from sonde.strategies.initial_design import explain_initial_design, first_count
 from sonde.strategies.options import one_of
 from sonde.strategies.port import Strategy
@@ -75,7 +74,7 @@ class GP(Strategy):
         schedule: Schedule = TrustRegionSchedule(self._model)
         if isinstance(self._model, ExactModel) and hyperparameters == "auto":
             schedule = RegionSchedule(self._model, TrustRegionSchedule(self._model))
-        self._loop = Loop(schedule, self._search, CentreFirst(START))
+        self._loop = Loop(schedule, self._search, CentreFirst())
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return the points of highest acquisition value; a wrong kernel is reported before the first trial."""

@@ -14,7 +14,7 @@ from sonde.strategies.bayesian.exact_model import ExactModel
 from sonde.strategies.bayesian.port import SurrogateModel
 from sonde.strategies.bayesian.target import Box, Target
 from sonde.strategies.bayesian.trust_region import progress_of
-from sonde.strategies.initial_design import first_count
+from sonde.strategies.initial_design import central_side, first_count
 from sonde.surrogates.exact.region import Region
 
 NARROW = 2.0**-7  # side of a trust region below which every other trial explores the whole cube
@@ -72,8 +72,9 @@ class RegionSchedule:
         if not (domain.continuous.all() and np.isfinite(values).all() and not len(history.failed)):
             return self.otherwise.targets(domain, count, key)
         progress = progress_of(
-            values, self.first(space), max(4, len(space) // 2), at_once, units=done.units, narrowest=NARROWEST
-        )
+            values, self.first(space), max(4, len(space) // 2), at_once, units=done.units,
+            start=central_side(space), narrowest=NARROWEST,
+        )  # fmt: skip
         region = Region(done.units[int(np.argmin(values))], progress.side)
         exploring = [progress.side < NARROW and key.at(offset).number % 2 == 1 for offset in range(count)]
         targets: dict[bool, Target | NDArray[np.float64]] = {}

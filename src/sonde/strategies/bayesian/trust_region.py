@@ -13,7 +13,7 @@ import numpy as np
 
 from sonde.arrays import Array
 
-WIDEST, START, NARROWEST = 1.6, 0.4, 2.0**-7
+WIDEST, START, NARROWEST = 1.6, 0.8, 2.0**-7
 SUCCESSES = 3  # in a row, to double
 GAIN = 1e-3  # in units of the distance from the median to the best: less is no success
 EDGE = 1e-9  # a trial so little outside the region is at its border
@@ -29,7 +29,7 @@ class Progress(NamedTuple):
 
 def progress_of(
     values: Array, first: int, patience: int, at_once: int = 1, *, units: Array | None = None,
-    narrowest: float = NARROWEST,
+    start: float = START, narrowest: float = NARROWEST,
 ) -> Progress:  # fmt: skip
     """Return the progress after ``values`` (lower is better), the ``first`` of which were spread evenly.
 
@@ -41,11 +41,11 @@ def progress_of(
     if np.isfinite(values).all():
         values, best = values / 4, best / 4  # the difference of huge numbers is infinite
         margin = GAIN * float(np.median(values) - best[-1])
-    side, successes, failures, stalled = START, 0, 0, 0
+    side, successes, failures, stalled = start, 0, 0, 0
     outside = np.zeros(len(values)) if units is None else _steps(values, units)
     for improved, step in zip(values[first:] < best[first - 1 : -1] - margin, outside[first:], strict=True):
         if improved and step > side / 2 + EDGE:
-            side, successes, failures, stalled = START, 0, 0, 0
+            side, successes, failures, stalled = start, 0, 0, 0
             continue
         successes, failures, stalled = (successes + 1, 0, 0) if improved else (0, failures + 1, stalled + 1)
         if successes >= SUCCESSES:
@@ -53,7 +53,7 @@ def progress_of(
         if failures >= patience * at_once:
             side, failures = side / 2, 0
         if side < narrowest:
-            side = START
+            side = start
     return Progress(side, stalled >= STALLED * at_once)
 
 

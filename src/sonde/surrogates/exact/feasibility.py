@@ -26,6 +26,9 @@ from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
 from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.port import Posterior
 
+# noise variance of the labels: without it, one edge between works and fails makes length scales so short that nothing
+# is known a little away from the trials
+LABEL_NOISE = 0.05
 FITTED = 256  # hyperparameters are fitted to at most so many observations; the posterior uses all of them
 
 
@@ -69,8 +72,9 @@ def learn_success(features: Features, units: Array, works: Mask) -> PassProbabil
     x, labels = features(units), np.where(works, 1.0, -1.0)
     rare, common = sorted((np.flatnonzero(works), np.flatnonzero(~works)), key=len)
     rare = _evenly(rare, max(FITTED // 2, FITTED - len(common)))
-    covariance = _fitted(features, x, labels, np.concatenate([rare, _evenly(common, FITTED - len(rare))]))
-    posterior = ExactPosterior.of(covariance, x, labels)
+    rows = np.concatenate([rare, _evenly(common, FITTED - len(rare))])
+    covariance = _fitted(features, x, labels, rows, LABEL_NOISE)
+    posterior = ExactPosterior.of(covariance, x, labels, LABEL_NOISE)
     means, variances = posterior.leave_one_out(labels)
 
     def loss(parameters: Array) -> float:
@@ -93,9 +97,9 @@ def learn_constraint(features: Features, units: Array, levels: Array) -> PassPro
     return PassProbability(ExactPosterior.of(covariance, x, y), features, -1.0, -centre / deviation, 1e-12)
 
 
-def _fitted(features: Features, x: Array, y: Array, rows: Index) -> Covariance:
+def _fitted(features: Features, x: Array, y: Array, rows: Index, noise: float = 0.0) -> Covariance:
     """Return the covariance fitted to some of the observations."""
-    guess, evidence = first_guess(features.groups), Evidence.of_values(x[rows], y[rows], np.zeros(len(rows)))
+    guess, evidence = first_guess(features.groups), Evidence.of_values(x[rows], y[rows], np.full(len(rows), noise))
     return fit(guess, prior_of(guess), evidence, iterations=50)[0]
 
 
