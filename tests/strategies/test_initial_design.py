@@ -8,7 +8,7 @@ import pytest
 from sonde.sampling import Key
 from sonde.space import Categorical, Float, Int, Space
 from sonde.strategies.initial_design import central_side, first_count
-from sonde.strategies.sobol import CentreFirst
+from sonde.strategies.sobol import AroundCentre
 from sonde.trials import History
 
 
@@ -17,7 +17,7 @@ def cube(d: int) -> Space:
 
 
 def design(space: Space, count: int, number: int = 0) -> np.ndarray:
-    rows = CentreFirst().suggest(space, History(space), count, Key(7, number))
+    rows = AroundCentre().suggest(space, History(space), count, Key(7, number))
     return space.codec.encode(rows)[0]
 
 

@@ -13,7 +13,7 @@ from sonde.space import Space
 from sonde.strategies.initial_design import first_count, ready
 from sonde.strategies.port import Model, Strategy
 from sonde.strategies.registry import resolve_strategy
-from sonde.strategies.sobol import CentreFirst
+from sonde.strategies.sobol import AroundCentre
 from sonde.trials import History
 
 
@@ -70,7 +70,7 @@ class Auto(Strategy):
     name = "auto"
 
     def __init__(self) -> None:
-        self._strategies: dict[str, Strategy] = {"sobol": CentreFirst()}  # the initial design of gp
+        self._strategies: dict[str, Strategy] = {"sobol": AroundCentre()}  # the initial design of gp
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return the suggestions of the chosen strategy."""

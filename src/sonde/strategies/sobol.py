@@ -33,14 +33,19 @@ class Sobol(Strategy):
 
 
 class CentreFirst(Sobol):
-    """A Sobol sequence whose first point is the centre of the space: there, no minimum is farther than half a side.
-
-    The continuous coordinates of the initial design fill a box around the centre.
-    """
+    """A Sobol sequence whose first point is the centre of the space: there, no minimum is farther than half a side."""
 
     def _points(self, space: Space, count: int, key: Key) -> NDArray[np.float64]:
         points = super()._points(space, count, key)
-        numbers = np.arange(key.number, key.number + count)[:, None]
-        boxed = (numbers < first_count(space)) & np.array([axis.continuous for axis in space.codec.axes])
-        points = np.where(boxed, CENTRE + central_side(space) * (points - CENTRE), points)
-        return np.where(numbers == 0, CENTRE, points)
+        points[: max(0, 1 - key.number)] = CENTRE
+        return points
+
+
+class AroundCentre(CentreFirst):
+    """The continuous coordinates of the initial design fill a box around the centre of the space."""
+
+    def _points(self, space: Space, count: int, key: Key) -> NDArray[np.float64]:
+        points = super()._points(space, count, key)
+        initial = np.arange(key.number, key.number + count)[:, None] < first_count(space)
+        boxed = initial & np.array([axis.continuous for axis in space.codec.axes])
+        return np.where(boxed, CENTRE + central_side(space) * (points - CENTRE), points)

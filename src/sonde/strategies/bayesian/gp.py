@@ -23,7 +23,7 @@ from sonde.strategies.bayesian.search import THRIFT, Search
 from sonde.strategies.initial_design import explain_initial_design, first_count
 from sonde.strategies.options import one_of
 from sonde.strategies.port import Strategy
-from sonde.strategies.sobol import CentreFirst
+from sonde.strategies.sobol import AroundCentre
 from sonde.strategies.threads import one_thread
 from sonde.trials import History
 
@@ -74,7 +74,7 @@ class GP(Strategy):
         schedule: Schedule = TrustRegionSchedule(self._model)
         if isinstance(self._model, ExactModel) and hyperparameters == "auto":
             schedule = RegionSchedule(self._model, TrustRegionSchedule(self._model))
-        self._loop = Loop(schedule, self._search, CentreFirst())
+        self._loop = Loop(schedule, self._search, AroundCentre())
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return the points of highest acquisition value; a wrong kernel is reported before the first trial."""

@@ -4,10 +4,14 @@
 
 with Matern-5/2 M, length scales l that are tied together (see ``priors``), and the quadratic kernel of any quadratic:
 rotations cost it nothing, and it helps long before there are as many values as coefficients. It is what ``fobo``
-has with gradients (``gradient.region``), and like there observation i has noise in proportion to its difference from
-the centre, e^2 (y_i - y_centre)^2, besides noise that is the same for all. So values far above the best may be
-explained roughly: neither a logarithm of the values nor their clipping is needed, and a quadratic, where e^2 is tiny,
-is solved to the last digits.
+has with gradients (``gradient.region``), and like there an observation has noise that grows with its distance from the
+centre, besides noise that is the same for all:
+
+    e^2 (y_i - y_centre)^2 r_i^4,    r_i = 2 max_k |u_ik|, 1 at the border of the region
+
+So values far away or far above the best may be explained roughly, and those in the region are explained well: a valley
+that bends is followed, neither a logarithm of the values nor their clipping is needed, and a quadratic, where e^2 is
+tiny, is solved to the last digits.
 
 Where several results share the highest value, it may be a bound: a clipped loss, an accuracy at chance level. No
 quadratic is flat there, so these results are *censored*: hyperparameters are fitted to the others, and each of these
@@ -34,7 +38,8 @@ from sonde.surrogates.priors import region_prior
 
 NEAREST = 256  # observations at most
 ITERATIONS = 60  # of L-BFGS on the hyperparameters
-HIGHEST = 1e75  # of a value in units of the median's distance: its square is finite
+FARTHEST = 4.0  # a distance r beyond it counts as this
+HIGHEST = 1e70  # of a value in units of the median's distance: its square is finite
 # starts of log s, log noise, log b and log e^2: the density has several modes, such as nearly quadratic and without
 # noise, or smooth and explained roughly far from the centre
 STARTS = tuple(
@@ -73,7 +78,9 @@ def fit_region(plain: Features, region: Region, units: Array, values: Array, dev
     told = scale.noise(values, deviations)
 
     def evidence(which: Mask) -> Evidence:
-        return Evidence(ObservationLayout(x[which]), y[which], told[which], misfits=(y[which] - y[nearest]) ** 2)
+        far = np.minimum(2 * np.abs(x[which]).max(axis=1), FARTHEST)
+        misfits = (y[which] - y[nearest]) ** 2 * far**4
+        return Evidence(ObservationLayout(x[which]), y[which], told[which], misfits=misfits)
 
     prior, learned = region_prior(len(plain.choices), region.side), evidence(known)
     thetas = [np.concatenate([prior.location[: prior.size], start]) for start in STARTS]
