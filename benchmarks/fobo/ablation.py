@@ -148,7 +148,7 @@ def _changed(variant: str) -> Iterator[None]:
     from sonde.strategies.first_order import active_searches, local_search
     from sonde.strategies.first_order.gradient_model import GradientModel
     from sonde.strategies.sobol import CentreFirst, Sobol
-    from sonde.surrogates.gradient import region
+    from sonde.surrogates.gradient import global_trend, region
     from sonde.surrogates.gradient.global_trend import GlobalTrends
 
     changes: dict[str, tuple[Any, str, Any]] = {
@@ -160,6 +160,10 @@ def _changed(variant: str) -> Iterator[None]:
         "converges at 1e-3": (local_search, "COARSE", 1e-3),
         "starts anywhere": (GlobalTrends, "sample_minimizer", _anywhere),
         "single starts": (active_searches, "STARTS", 1),
+        "quadratic trend": (global_trend, "WARPS", (0.0,)),
+        "normal gradients": (global_trend, "DEGREES", 1e6),
+        "one grid": (global_trend, "REFINEMENTS", 0),
+        "basins again": (local_search, "BASIN", (np.inf, 0.0)),
     }
     if not variant:
         yield
@@ -178,7 +182,8 @@ def _anywhere(trends: Any, rng: np.random.Generator) -> np.ndarray:
 
 
 VARIANTS = ("no misfits", "misfits always", "no caution", "global from the start", "no centre", "converges at 1e-3",
-            "starts anywhere", "single starts")  # fmt: skip
+            "starts anywhere", "single starts", "quadratic trend", "normal gradients", "one grid",
+            "basins again")  # fmt: skip
 METHODS: dict[str, Callable[[Any, int, int], None]] = {
     "lbfgs-r": partial(lbfgs, centre=False), "lbfgs-c": partial(lbfgs, centre=True), "fobo": fobo,
     **{variant: partial(fobo, variant=variant) for variant in VARIANTS},

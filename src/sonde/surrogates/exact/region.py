@@ -34,7 +34,7 @@ from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
 from sonde.surrogates.gaussian_process.observations import ObservationLayout
 from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.outputs import LARGEST, Scale
-from sonde.surrogates.priors import region_prior
+from sonde.surrogates.priors import TiedPrior, region_prior
 
 NEAREST = 256  # observations at most
 ITERATIONS = 60  # of L-BFGS on the hyperparameters
@@ -65,35 +65,53 @@ class RegionFit(NamedTuple):
     y: Array
 
 
+class Observed(NamedTuple):
+    """Values y (n,) at x (n, p), both in units of the region, with the noise variances (n,) that the user told."""
+
+    x: Array
+    y: Array
+    told: Array
+    level: float  # the value at the centre
+
+    def only(self, which: Mask) -> Observed:
+        """Return some of them."""
+        return self._replace(x=self.x[which], y=self.y[which], told=self.told[which])
+
+    @property
+    def evidence(self) -> Evidence:
+        """They, with their misfits."""
+        distances = np.minimum(2 * np.abs(self.x).max(axis=1), FARTHEST)
+        return Evidence(ObservationLayout(self.x), self.y, self.told, misfits=(self.y - self.level) ** 2 * distances**4)
+
+    def fitted(self, features: Features, prior: TiedPrior) -> Covariance:
+        """Return the covariance of the highest posterior density."""
+        evidence = self.evidence
+        thetas = [np.concatenate([prior.location[: prior.size], start]) for start in STARTS]
+        start = best_start([Covariance(features.groups, theta, "quadratic") for theta in thetas], prior, evidence)
+        return fit(start, prior, evidence, iterations=ITERATIONS)[0]
+
+    def posterior(self, covariance: Covariance) -> ExactPosterior:
+        """Return the posterior given them."""
+        noise = self.evidence.noise(covariance) - covariance.noise
+        return ExactPosterior.of(covariance, self.x, self.y, noise)
+
+
 def fit_region(plain: Features, region: Region, units: Array, values: Array, deviations: Array) -> RegionFit:
     """Return the model of a region from values (n,) at units (n, d), lower is better; NaN deviations are unknown."""
     distances = np.abs(units - region.centre).max(axis=1)
     rows = np.sort(np.argsort(distances, kind="stable")[:NEAREST])
-    nearest = int(np.searchsorted(rows, np.argmin(distances)))
     values, deviations = values[rows], deviations[rows]
     features = Features(plain.choices, origin=tuple(region.centre.tolist()), side=region.side)
-    x, known = features(units[rows]), ~censored(values)
+    known = ~censored(values)
     scale = scale_of(values[known])
     y = np.maximum(scale(values), -HIGHEST)
-    told = scale.noise(values, deviations)
-
-    def evidence(which: Mask) -> Evidence:
-        far = np.minimum(2 * np.abs(x[which]).max(axis=1), FARTHEST)
-        misfits = (y[which] - y[nearest]) ** 2 * far**4
-        return Evidence(ObservationLayout(x[which]), y[which], told[which], misfits=misfits)
-
-    prior, learned = region_prior(len(plain.choices), region.side), evidence(known)
-    thetas = [np.concatenate([prior.location[: prior.size], start]) for start in STARTS]
-    start = best_start([Covariance(features.groups, theta, "quadratic") for theta in thetas], prior, learned)
-    covariance, _ = fit(start, prior, learned, iterations=ITERATIONS)
-
-    def posterior(which: Mask) -> ExactPosterior:
-        noise = evidence(which).noise(covariance) - covariance.noise
-        return ExactPosterior.of(covariance, x[which], y[which], noise)
-
+    level = float(y[np.argmin(distances[rows])])
+    observed = Observed(features(units[rows]), y, scale.noise(values, deviations), level)
+    learned = observed.only(known)
+    covariance = learned.fitted(features, region_prior(len(plain.choices), region.side))
     if not known.all():
-        y[~known] = np.minimum(y[~known], posterior(known).marginals(x[~known]).mean[:, 0])
-    return RegionFit(features, scale, posterior(np.ones_like(known)), rows, y)
+        y[~known] = np.minimum(y[~known], learned.posterior(covariance).marginals(observed.x[~known]).mean[:, 0])
+    return RegionFit(features, scale, observed.posterior(covariance), rows, y)
 
 
 def censored(values: Array) -> Mask:
