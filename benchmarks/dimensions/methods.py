@@ -67,18 +67,70 @@ def nevergrad(objective: Objective, d: int, budget: int, seed: int) -> None:
         optimizer.tell(point, objective(point.value))
 
 
+def turbo(objective: Objective, d: int, budget: int, seed: int) -> None:
+    """Run TuRBO-1 (Eriksson et al. 2019) on BoTorch's Gaussian process, with one Thompson sample a trial."""
+    import torch
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.models import SingleTaskGP
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+    from torch.quasirandom import SobolEngine
+
+    torch.manual_seed(seed)
+    torch.set_default_dtype(torch.float64)
+    side, successes, failures, patience = 0.8, 0, 0, max(4, d)
+    units = SobolEngine(d, scramble=True, seed=seed).draw(2 * d, dtype=torch.float64)
+    values = torch.tensor([[objective(unit.numpy())] for unit in units])
+    while True:
+        model = SingleTaskGP(units, -(values - values.mean()) / values.std())
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        best = units[values.argmin()]
+        lengths = model.covar_module.lengthscale.detach().squeeze()
+        sides = side * lengths / lengths.log().mean().exp()
+        low, high = (best - sides / 2).clamp(0, 1), (best + sides / 2).clamp(0, 1)
+        count = min(100 * d, 5000)
+        candidates = low + (high - low) * SobolEngine(d, scramble=True).draw(count, dtype=torch.float64)
+        moved = torch.rand(count, d) <= min(20.0 / d, 1.0)
+        moved[torch.arange(count), torch.randint(d, (count,))] = True
+        candidates = torch.where(moved, candidates, best)
+        with torch.no_grad():
+            sampled = model.posterior(candidates).rsample().squeeze()
+        unit = candidates[sampled.argmax()]
+        value = objective(unit.numpy())
+        improved = value < float(values.min()) - 1e-3 * abs(float(values.min()))
+        successes, failures = (successes + 1, 0) if improved else (0, failures + 1)
+        units, values = torch.cat([units, unit[None]]), torch.cat([values, torch.tensor([[value]])])
+        if successes == 3:
+            side, successes = min(2 * side, 1.6), 0
+        if failures == patience:
+            side, failures = side / 2, 0
+        if side < 2.0**-7:  # start again elsewhere
+            side, successes, failures = 0.8, 0, 0
+            units = SobolEngine(d, scramble=True).draw(2 * d, dtype=torch.float64)
+            values = torch.tensor([[objective(unit.numpy())] for unit in units])
+
+
 def sonde(objective: Objective, d: int, budget: int, seed: int, *, hyperparameters: str = "auto") -> None:
     import sonde
 
     space = sonde.Space({f"x{i}": sonde.Float(0, 1) for i in range(d)})
-    study = sonde.Study(space, seed=seed, strategy=sonde.GP(hyperparameters=hyperparameters))
+    strategy = "gp" if hyperparameters == "auto" else sonde.GP(hyperparameters=hyperparameters)
+    study = sonde.Study(space, seed=seed, strategy=strategy)
     while True:
         trial = study.ask()
         study.tell(trial, objective(np.array([trial[name] for name in space.names])))
 
 
+def first_release(objective: Objective, d: int, budget: int, seed: int) -> None:
+    """Run Sonde 0.1.0, whose source is to be first on the path."""
+    from importlib.util import find_spec
+
+    if find_spec("sonde.arrays"):  # a later module
+        raise RuntimeError("the source of Sonde 0.1.0 is not on the path")
+    sonde(objective, d, budget, seed)
+
+
 METHODS: dict[str, Callable[[Objective, int, int, int], None]] = {
     "random": random, "cobyla": partial(local, method="COBYLA", rhobeg=0.2, tol=1e-12), "cmaes": cmaes,
-    "nevergrad": nevergrad, "bobyqa": bobyqa, "optuna-gp": optuna_gp,
-    "sonde-all": partial(sonde, hyperparameters="draw"), "sonde": sonde,
+    "nevergrad": nevergrad, "bobyqa": bobyqa, "optuna-gp": optuna_gp, "turbo": turbo,
+    "sonde-0.1.0": first_release, "sonde-all": partial(sonde, hyperparameters="draw"), "sonde": sonde,
 }  # fmt: skip

@@ -1,15 +1,17 @@
-"""Textbook functions in 2 to 100 dimensions, 10 d evaluations (at most 200), without gradients.
+"""Textbook functions in 2 to 1,000 dimensions without gradients: 10 d evaluations up to 20-D, 5 d up to 100-D, then d.
 
     python -m benchmarks.dimensions.run                                   # a few functions in 5-D, one run each
     python -m benchmarks.dimensions.run --full --core 1                   # all of them
     python -m benchmarks.dimensions.run --full --dimensions 10 --methods sonde,cobyla --runs 3
+    python -m benchmarks.dimensions.run --full --groups few,edges         # only these groups of functions
     python -m benchmarks.dimensions.run --full --draw                     # the tables of what has run
 
 Functions and their groups are in ``functions``, methods in ``methods``. ``sonde-all`` is ``gp`` with the surrogate of
-all results, as in 0.1.0, but for the first trial in the centre. The local methods start from the centre. Under noise
-the end of a run is the value without noise where the lowest value was. Pairs are runs of one function and seed; two
-ends are equal where both are within 1e-8 of the best known value, in units of the distance from it to the value at the
-centre. Every run is kept as it ends and is not repeated.
+all results, as in 0.1.0, but for its initial design. ``sonde-0.1.0`` is 0.1.0 itself, whose source is to be first on
+the path: ``git archive 739224c src | tar x -C DIR``, then ``PYTHONPATH=DIR/src``. The local methods start from the
+centre. Under noise the end of a run is the value without noise where the lowest value was. Pairs are runs of one
+function and seed; two ends are equal where both are within 1e-8 of the best known value, in units of the distance from
+it to the value at the centre. Every run is kept as it ends and is not repeated.
 
 The model of ``gp`` was developed on other functions (the same families among them) with other rotations.
 """
@@ -35,8 +37,7 @@ from benchmarks.resumed import attempt, missing, parser, refuse_unknown, say_fai
 Array = NDArray[np.float64]
 
 SOLVED = 1e-8
-MOST = 200  # evaluations
-DIMENSIONS = (2, 5, 10, 20, 40, 100)
+EVALUATIONS = {2: 20, 5: 50, 10: 100, 20: 200, 40: 200, 100: 500, 1000: 1000}  # by dimension
 
 
 class Case(NamedTuple):
@@ -53,15 +54,16 @@ def main() -> None:
     options = arguments()
     use_one_core(options.core)
     refuse_unknown("methods", options.methods, METHODS)
-    refuse_unknown("dimensions", options.dimensions, DIMENSIONS)
+    refuse_unknown("dimensions", options.dimensions, EVALUATIONS)
     suite = SUITE if options.full else SHORT
+    refuse_unknown("groups", options.groups, suite)
     file = options.out / f"dimensions{'' if options.full else '_short'}_runs.csv"
     plan = [
         Case(group, function, d, method, seed)
         for seed in range(options.runs or 1)
-        for d in options.dimensions or (DIMENSIONS if options.full else (5,))
-        for group, functions in suite.items()
-        for function in functions
+        for d in options.dimensions or (EVALUATIONS if options.full else (5,))
+        for group in options.groups or suite
+        for function in suite[group]
         for method in options.methods or METHODS
     ]
     failed = 0
@@ -77,6 +79,7 @@ def arguments() -> argparse.Namespace:
     options = parser(__doc__, "all functions and dimensions")
     options.add_argument("--methods", type=words, metavar="A,B", help="only these, in this order")
     options.add_argument("--dimensions", type=whole_numbers, metavar="A,B", help="only these")
+    options.add_argument("--groups", type=words, metavar="A,B", help="only these")
     return options.parse_args()
 
 
@@ -87,7 +90,7 @@ def _case(row: dict[str, str]) -> Case:
 def make(case: Case) -> tuple[dict[str, Any], float]:
     """Return the row of a run, and its best value."""
     named = case.group, case.function, case.d, case.seed
-    function, budget = function_of(*named), min(10 * case.d, MOST)
+    function, budget = function_of(*named), EVALUATIONS[case.d]
     noise = noise_of(case.group, function, case.d, case.seed)
     values: list[float] = []
     told: list[float] = []
@@ -145,7 +148,8 @@ def draw(file: Path, rows: list[dict[str, str]]) -> None:
                     "mean log10 regret": f"{np.mean(np.log10(regrets(method, keys))):.2f}",
                     "mean regret": f"{np.mean(regrets(method, keys)):.3f}",
                 })  # fmt: skip
-    table(file.with_name(file.name.replace("_runs", "")), "Sonde beside others, by dimension", lines, machine(file))
+    if lines:
+        table(file.with_name(file.name.replace("_runs", "")), "Sonde beside others, by dimension", lines, machine(file))
 
 
 if __name__ == "__main__":
