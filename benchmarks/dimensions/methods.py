@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -129,8 +130,48 @@ def first_release(objective: Objective, d: int, budget: int, seed: int) -> None:
     sonde(objective, d, budget, seed)
 
 
+@contextmanager
+def _changed(variant: str) -> Iterator[None]:
+    """Leave out a part of the trust region's model or of the initial design."""
+    from sonde.strategies import initial_design
+    from sonde.strategies.bayesian import schedule
+    from sonde.surrogates import priors
+    from sonde.surrogates.exact import region
+
+    tiny = (-60.0, 1.0, -60.0, -59.0)
+    changes: dict[str, tuple[Any, str, Any]] = {
+        "sonde: no misfits": (priors, "MISFIT", tiny),
+        "sonde: equal misfits": (region, "FARTHEST", 1e-6),
+        "sonde: misfits without limit": (region, "FARTHEST", np.inf),
+        "sonde: no quadratic": (priors, "REGION_TREND", tiny),
+        "sonde: untied": (priors, "DEPARTURE", 1e3),
+        "sonde: one start": (region, "STARTS", region.STARTS[:1]),
+        "sonde: no censoring": (region, "SHARED", 10**9),
+        "sonde: design in the cube": (initial_design, "DIAGONAL", 1e9),
+        "sonde: explores from the start": (schedule, "NARROW", 10.0),
+        "sonde: never explores": (schedule, "NARROW", 0.0),
+    }
+    owner, name, value = changes[variant]
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+def without(objective: Objective, d: int, budget: int, seed: int, *, variant: str) -> None:
+    """Run Sonde without one of its parts."""
+    with _changed(variant):
+        sonde(objective, d, budget, seed)
+
+
+VARIANTS = ("sonde: no misfits", "sonde: equal misfits", "sonde: misfits without limit", "sonde: no quadratic",
+            "sonde: untied", "sonde: one start", "sonde: no censoring", "sonde: design in the cube",
+            "sonde: explores from the start", "sonde: never explores")  # fmt: skip
 METHODS: dict[str, Callable[[Objective, int, int, int], None]] = {
     "random": random, "cobyla": partial(local, method="COBYLA", rhobeg=0.2, tol=1e-12), "cmaes": cmaes,
     "nevergrad": nevergrad, "bobyqa": bobyqa, "optuna-gp": optuna_gp, "turbo": turbo,
     "sonde-0.1.0": first_release, "sonde-all": partial(sonde, hyperparameters="draw"), "sonde": sonde,
+    **{variant: partial(without, variant=variant) for variant in VARIANTS},
 }  # fmt: skip

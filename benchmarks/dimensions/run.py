@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.dimensions.functions import SHORT, SUITE, function_of, noise_of
-from benchmarks.dimensions.methods import METHODS
+from benchmarks.dimensions.methods import METHODS, VARIANTS
 from benchmarks.machine import use_one_core
 from benchmarks.records import machine, numbers, read, table
 from benchmarks.resumed import attempt, missing, parser, refuse_unknown, say_failed, whole_numbers, words
@@ -64,7 +64,7 @@ def main() -> None:
         for d in options.dimensions or (EVALUATIONS if options.full else (5,))
         for group in options.groups or suite
         for function in suite[group]
-        for method in options.methods or METHODS
+        for method in options.methods or [name for name in METHODS if name not in VARIANTS]
     ]
     failed = 0
     if not options.draw:
@@ -77,7 +77,7 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     options = parser(__doc__, "all functions and dimensions")
-    options.add_argument("--methods", type=words, metavar="A,B", help="only these, in this order")
+    options.add_argument("--methods", type=words, metavar="A,B", help="only these")
     options.add_argument("--dimensions", type=whole_numbers, metavar="A,B", help="only these")
     options.add_argument("--groups", type=words, metavar="A,B", help="only these")
     return options.parse_args()
