@@ -7,6 +7,7 @@ way from the centre to the edge. Groups that change them:
 - ``few``: four parameters matter;
 - ``noise``: normal noise on every value;
 - ``steps``: every parameter is rounded to 32 steps, so the function is constant on small boxes;
+- ``scales``: every other parameter should have been declared logarithmic, over three decades, and was not;
 - ``plateaus``: values above the lowest fifth of random ones are cut off: most of the cube tells nothing.
 """
 
@@ -25,7 +26,7 @@ SUITE = {
     "quadratics": ("condition 1e2", "condition 1e4", "condition 1e6"),
     "valleys": ("rosenbrock", "dixon-price", "powell", "powers"),
     "multimodal": ("levy", "styblinski-tang", "rastrigin", "griewank", "ackley"),
-    **dict.fromkeys(("edges", "few", "noise", "steps", "plateaus"), CHANGED),
+    **dict.fromkeys(("edges", "few", "noise", "steps", "plateaus", "scales"), CHANGED),
 }
 SHORT = {"quadratics": ("condition 1e4",), "valleys": ("rosenbrock",), "multimodal": ("ackley",)}
 GROUP_OF = {name: group for group in ("quadratics", "valleys", "multimodal") for name in SUITE[group]}
@@ -33,6 +34,7 @@ FEW = 4  # parameters that matter in ``few``
 OUT = 0.475  # distance of a minimum from the centre, in the coordinate where it is largest, in ``edges``
 STEPS = 32
 NOISE = 0.01  # standard deviation of ``noise``, as a share of the value at the centre
+DECADES = 1000.0  # ratio of the ends of a range that should have been logarithmic
 LOWEST = 0.2  # share of random values that a plateau leaves
 
 
@@ -52,6 +54,9 @@ def function_of(group: str, name: str, d: int, seed: int) -> Objective:
         return lambda u: function(u - shift)[0]
     if group == "steps":
         return lambda u: function(np.round(STEPS * u) / STEPS)[0]
+    if group == "scales":
+        logarithmic = np.arange(d) % 2 == 0
+        return lambda u: function(np.where(logarithmic, np.log1p((DECADES - 1) * u) / np.log(DECADES), u))[0]
     if group == "plateaus":
         level = float(np.quantile([function(each)[0] for each in rng.random((500, d))], LOWEST))
         return lambda u: min(function(u)[0], level)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.strategies.bayesian.histories import PLANE, bowl, evaluated
 from tests.trials.histories import add_pending
 
@@ -44,8 +45,13 @@ def progressing(count: int) -> History:
 
 def stalled(count: int = 20) -> History:
     """The first value is the best."""
-    numbers = iter(range(count))
-    return evaluated(count, lambda point: float(next(numbers) > 0))
+    first: list[NDArray[np.float64]] = []
+
+    def away_from_the_first(point: NDArray[np.float64]) -> float:
+        first.append(point)
+        return float(np.sum((point - first[0]) ** 2))
+
+    return evaluated(count, away_from_the_first)
 
 
 def test_the_initial_design_is_that_of_the_space() -> None:
@@ -120,6 +126,15 @@ def test_a_narrow_region_alternates_with_exploration() -> None:
     assert [each.box.excluded is not None for each in region_targets(wide, 1, 21)] == [False]
     assert [each.box.excluded is not None for each in region_targets(narrow, 1, 81)] == [True]
     assert [each.box.excluded is not None for each in region_targets(narrow, 1, 82)] == [False]
+
+
+def test_where_a_parameter_should_have_been_logarithmic_there_is_no_model_of_the_region() -> None:
+    def steep(point: NDArray[np.float64]) -> float:
+        return float((np.log10(point[0] + 1e-4) + 3) ** 2 + point[1] ** 2)
+
+    warped, plain = region_targets(evaluated(24, steep), 1, 24), region_targets(evaluated(24, bowl), 1, 24)
+    assert [bool(targets[0].surrogate.features.warp) for targets in (warped, plain)] == [True, False]
+    assert [bool(targets[0].surrogate.features.origin) for targets in (warped, plain)] == [False, True]
 
 
 def test_with_failures_there_is_no_model_of_the_region() -> None:

@@ -51,6 +51,17 @@ class ExactModel:
             hyperparameters = EXPLORING[hyperparameters]
         return fit_exact(space, history, self._fits, hyperparameters=hyperparameters, key=key)
 
+    def warped(self, space: Space, history: History) -> bool:
+        """Whether the marginal likelihood asks for a warp of the parameters, such as a logarithm nobody declared.
+
+        A warp has two parameters for each, and needs more results than that.
+        """
+        done = history.completed
+        if len(done) <= 2 * len(space):
+            return False
+        data = Data(done.units, history.values[done.numbers], history.noise[done.numbers])
+        return bool(self._fits.fit(features_of(space), data, refine=False).features.warp)
+
     def fit_region(self, space: Space, history: History, region: Region) -> Surrogate:
         """Return the surrogate of a trust region around a feasible trial."""
         plain, done = features_of(space), history.completed

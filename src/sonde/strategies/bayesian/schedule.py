@@ -55,7 +55,8 @@ class RegionSchedule:
     """The trust region with a model of its own; once it is narrow, every other trial explores the whole cube.
 
     Where not all parameters are continuous, or some trials failed or broke a constraint, the schedule is ``otherwise``:
-    a model of the region alone is so sure of itself that it would fail more often.
+    a model of the region alone is so sure of itself that it would fail more often. So it is where a parameter should
+    have been declared logarithmic: only the surrogate of all results has warps.
     """
 
     model: ExactModel
@@ -69,7 +70,8 @@ class RegionSchedule:
         """Return a target for each point."""
         space, history, done = domain.space, domain.history, domain.history.completed
         values, at_once = history.feasible_values[done.numbers], len(history.pending) + count
-        if not (domain.continuous.all() and np.isfinite(values).all() and not len(history.failed)):
+        usual = domain.continuous.all() and np.isfinite(values).all() and not len(history.failed)
+        if not usual or self.model.warped(space, history):
             return self.otherwise.targets(domain, count, key)
         progress = progress_of(
             values, self.first(space), max(4, len(space) // 2), at_once, units=done.units,
