@@ -50,9 +50,9 @@ class GP(Strategy):
         How the acquisition is searched: ``"bfgs"``, ``"adam"``, ``"direct"`` or ``"random"``.
     hyperparameters
         ``"auto"`` (default): where all parameters are continuous, none asks for a warp and no trial failed or broke a
-        constraint, a model of the trust region with the most probable ones. Otherwise one model of all results, with those drawn from their
-        posterior anew for each suggestion (``"draw"``, also ``"auto"`` elsewhere), the most probable ones (``"map"``),
-        or an average over ten draws (``"slice"``).
+        constraint, a model of the trust region with the most probable ones. Otherwise one model of all results, with
+        those drawn from their posterior anew for each suggestion (``"draw"``, also ``"auto"`` elsewhere), the most
+        probable ones (``"map"``), or an average over ten draws (``"slice"``).
     kernel
         ``"matern52"`` (default) in closed form; or, with ``pip install 'sonde[jax]'``, ``"rbf"``,
         ``"rational_quadratic"``, or any kernel of ``sonde.kernels``, yours included. It gets the continuous parameters
