@@ -17,6 +17,7 @@ from sonde.strategies.bayesian.schedule import TrustRegionSchedule
 from sonde.strategies.bayesian.search import Search
 from sonde.strategies.bayesian.target import Box, Target
 from sonde.strategies.bayesian.trust_region import progress_of
+from sonde.strategies.sobol import AroundCentre
 from sonde.surrogates.exact.warm_starts import FORMS
 from sonde.surrogates.gaussian_process.estimates import ModelForm
 from sonde.trials import History
@@ -35,7 +36,7 @@ class Assembled(Strategy):
     name = "assembled"
 
     def __init__(self, schedule: Schedule) -> None:
-        self._loop = Loop(schedule, Search())
+        self._loop = Loop(schedule, Search(), AroundCentre())
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> Any:
         """Return the points of highest acquisition value."""
