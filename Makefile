@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format bench soak clean
+.PHONY: demo test lint format bench arena soak clean
 
 demo: $(VENV)/demo.stamp  ## tune a scikit-learn model; run again to resume
 	$(BIN)/python examples/demo.py
@@ -27,6 +27,9 @@ format: $(VENV)/test.stamp
 
 bench: $(VENV)/bench.stamp  ## storage and start-up times beside Optuna's; minutes
 	$(BIN)/python -m benchmarks.foundation
+
+arena: $(VENV)/bench.stamp  ## Sonde beside its peers, by suite and by dimension: makes the runs that are missing, for hours, and prints the tables
+	sh benchmarks/arena/all.sh
 
 soak: $(VENV)/test.stamp  ## 20,000 tells with random kills, 1,000 studies, 500 trials of auto; ten minutes
 	$(BIN)/python -m benchmarks.soak

@@ -15,8 +15,6 @@ from sonde.strategies.bayesian.loop import Loop
 from sonde.strategies.bayesian.port import Schedule
 from sonde.strategies.bayesian.schedule import TrustRegionSchedule
 from sonde.strategies.bayesian.search import Search
-from sonde.strategies.bayesian.target import Box, Target
-from sonde.strategies.bayesian.trust_region import progress_of
 from sonde.strategies.sobol import AroundCentre
 from sonde.surrogates.exact.warm_starts import FORMS
 from sonde.surrogates.gaussian_process.estimates import ModelForm
@@ -64,16 +62,13 @@ class NeverElsewhere(TrustRegionSchedule):
     """The schedule that stays around the incumbent when it stalls."""
 
     def targets(self, domain: Domain, count: int, key: Key) -> list[Any]:
-        """Return the trust region for each point."""
-        space, history = domain.space, domain.history
-        values, at_once = history.feasible_values[history.completed.numbers], len(history.pending) + count
-        side = progress_of(values, self.first(space), max(4, len(space)), at_once).side
-        surrogate = self.model.fit(space, history, key)
-        return [Target(surrogate, Box.around(surrogate.incumbents[0], side, domain.continuous))] * count
+        """Return the trust region for each point: those of trials with even numbers, which never explore."""
+        even = key._replace(number=key.number + key.number % 2)
+        return super().targets(domain, 1, even) * count
 
 
 def _with_forms(keep: Callable[[ModelForm], bool]) -> Strategy:
-    return Assembled(TrustRegionSchedule(ExactModel(forms=tuple(form for form in FORMS if keep(form)))))
+    return Assembled(TrustRegionSchedule(ExactModel("draw", forms=tuple(form for form in FORMS if keep(form)))))
 
 
 VARIANTS: dict[str, Callable[[], Strategy]] = {
@@ -83,7 +78,7 @@ VARIANTS: dict[str, Callable[[], Strategy]] = {
     "no-log": lambda: _with_forms(lambda form: form.kappa is None),
     "no-quadratic": lambda: _with_forms(lambda form: not form.trend),
     "plain": lambda: _with_forms(lambda form: form.kappa is None and not form.trend),
-    "no-region": lambda: Assembled(Everywhere(ExactModel())),
-    "no-elsewhere": lambda: Assembled(NeverElsewhere(ExactModel())),
+    "no-region": lambda: Assembled(Everywhere(ExactModel("draw"))),
+    "no-elsewhere": lambda: Assembled(NeverElsewhere(ExactModel("draw"))),
     "ucb": lambda: GP(acquisition="ucb"),
 }

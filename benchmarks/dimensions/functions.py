@@ -9,6 +9,8 @@ way from the centre to the edge. Groups that change them:
 - ``steps``: every parameter is rounded to 32 steps, so the function is constant on small boxes;
 - ``scales``: every other parameter should have been declared logarithmic, over three decades, and was not;
 - ``plateaus``: values above the lowest fifth of random ones are cut off: most of the cube tells nothing.
+
+``bbob`` is COCO's suite, less the optimum, in the dimensions that it has.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ SUITE = {
     "valleys": ("rosenbrock", "dixon-price", "powell", "powers"),
     "multimodal": ("levy", "styblinski-tang", "rastrigin", "griewank", "ackley"),
     **dict.fromkeys(("edges", "few", "noise", "steps", "plateaus", "scales"), CHANGED),
+    "bbob": tuple(f"f{number}" for number in range(1, 25)),
 }
+COCO_DIMENSIONS = (2, 3, 5, 10, 20, 40)
 SHORT = {"quadratics": ("condition 1e4",), "valleys": ("rosenbrock",), "multimodal": ("ackley",)}
 GROUP_OF = {name: group for group in ("quadratics", "valleys", "multimodal") for name in SUITE[group]}
 FEW = 4  # parameters that matter in ``few``
@@ -41,6 +45,9 @@ LOWEST = 0.2  # share of random values that a plateau leaves
 def function_of(group: str, name: str, d: int, seed: int) -> Objective:
     """Return a function without its noise."""
     from benchmarks.fobo.problems import Problem
+
+    if group == "bbob":
+        return _coco(int(name[1:]), d, seed)
 
     width = min(FEW, d) if group == "few" else d
     function = Problem(GROUP_OF[name], name, width, seed).objective()
@@ -61,6 +68,13 @@ def function_of(group: str, name: str, d: int, seed: int) -> Objective:
         level = float(np.quantile([function(each)[0] for each in rng.random((500, d))], LOWEST))
         return lambda u: min(function(u)[0], level)
     return lambda u: function(u)[0]
+
+
+def _coco(number: int, d: int, seed: int) -> Objective:
+    from benchmarks.arena.problems import coco
+
+    problem = coco("bbob", number, d, seed)
+    return lambda u: problem((10 * u - 5).tolist()) - (problem.optimum or 0.0)
 
 
 def noise_of(group: str, function: Objective, d: int, seed: int) -> Callable[[], float]:

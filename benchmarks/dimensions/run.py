@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.dimensions.functions import SHORT, SUITE, function_of, noise_of
+from benchmarks.dimensions.functions import COCO_DIMENSIONS, SHORT, SUITE, function_of, noise_of
 from benchmarks.dimensions.methods import METHODS, VARIANTS
 from benchmarks.machine import use_one_core
 from benchmarks.records import machine, numbers, read, table
@@ -60,11 +60,12 @@ def main() -> None:
     file = options.out / f"dimensions{'' if options.full else '_short'}_runs.csv"
     plan = [
         Case(group, function, d, method, seed)
-        for seed in range(options.runs or 1)
+        for seed in options.seeds or range(options.runs or 1)
         for d in options.dimensions or (EVALUATIONS if options.full else (5,))
         for group in options.groups or suite
         for function in suite[group]
         for method in options.methods or [name for name in METHODS if name not in VARIANTS]
+        if group != "bbob" or d in COCO_DIMENSIONS
     ]
     failed = 0
     if not options.draw:
@@ -79,6 +80,7 @@ def arguments() -> argparse.Namespace:
     options = parser(__doc__, "all functions and dimensions")
     options.add_argument("--methods", type=words, metavar="A,B", help="only these")
     options.add_argument("--dimensions", type=whole_numbers, metavar="A,B", help="only these")
+    options.add_argument("--seeds", type=whole_numbers, metavar="A,B", help="only these, instead of --runs")
     options.add_argument("--groups", type=words, metavar="A,B", help="only these")
     return options.parse_args()
 

@@ -134,7 +134,7 @@ def fobo(objective: Callable[[np.ndarray], Any], d: int, seed: int, *, variant: 
     import sonde
 
     space = sonde.Space({f"x{i}": sonde.Float(0, 1) for i in range(d)})
-    with _changed(variant):
+    with changed(variant):
         study = sonde.Study(space, seed=seed, strategy="fobo")
         while True:
             trial = study.ask()
@@ -143,11 +143,11 @@ def fobo(objective: Callable[[np.ndarray], Any], d: int, seed: int, *, variant: 
 
 
 @contextmanager
-def _changed(variant: str) -> Iterator[None]:
+def changed(variant: str) -> Iterator[None]:
     """Leave out a part of ``fobo``."""
     from sonde.strategies.first_order import active_searches, local_search
     from sonde.strategies.first_order.gradient_model import GradientModel
-    from sonde.strategies.sobol import CentreFirst, Sobol
+    from sonde.strategies.sobol import AroundCentre, Sobol
     from sonde.surrogates.gradient import global_trend, region
     from sonde.surrogates.gradient.global_trend import GlobalTrends
 
@@ -156,14 +156,13 @@ def _changed(variant: str) -> Iterator[None]:
         "misfits always": (region, "BOUNDS", np.array([*region.BOUNDS.T[:3], (-9.0, -1.0)]).T),
         "no caution": (local_search, "MOST_CAUTION", 0.0),
         "global from the start": (GradientModel, "in_any_dimension", True),
-        "no centre": (CentreFirst, "_points", Sobol._points),
+        "no centre": (AroundCentre, "_points", Sobol._points),
         "converges at 1e-3": (local_search, "COARSE", 1e-3),
         "starts anywhere": (GlobalTrends, "sample_minimizer", _anywhere),
         "single starts": (active_searches, "STARTS", 1),
         "quadratic trend": (global_trend, "WARPS", (0.0,)),
         "normal gradients": (global_trend, "DEGREES", 1e6),
         "one grid": (global_trend, "REFINEMENTS", 0),
-        "basins again": (local_search, "BASIN", (np.inf, 0.0)),
     }
     if not variant:
         yield
@@ -182,8 +181,7 @@ def _anywhere(trends: Any, rng: np.random.Generator) -> np.ndarray:
 
 
 VARIANTS = ("no misfits", "misfits always", "no caution", "global from the start", "no centre", "converges at 1e-3",
-            "starts anywhere", "single starts", "quadratic trend", "normal gradients", "one grid",
-            "basins again")  # fmt: skip
+            "starts anywhere", "single starts", "quadratic trend", "normal gradients", "one grid")  # fmt: skip
 METHODS: dict[str, Callable[[Any, int, int], None]] = {
     "lbfgs-r": partial(lbfgs, centre=False), "lbfgs-c": partial(lbfgs, centre=True), "fobo": fobo,
     **{variant: partial(fobo, variant=variant) for variant in VARIANTS},

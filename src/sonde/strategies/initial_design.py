@@ -16,8 +16,8 @@ def ready(history: History, first: int) -> bool:
 
 
 def first_count(space: Space) -> int:
-    """Return the size of the initial design: two trials for each parameter, at least 4 and at most 10."""
-    return max(4, min(10, 2 * len(space)))
+    """Return the size of the initial design: one more than parameters, at least 4 and at most 10."""
+    return max(4, min(10, len(space) + 1))
 
 
 def central_side(space: Space) -> float:

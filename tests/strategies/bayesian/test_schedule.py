@@ -12,22 +12,26 @@ from sonde.sampling import Key
 from sonde.space import Space
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.exact_model import ExactModel
-from sonde.strategies.bayesian.schedule import RegionSchedule, TrustRegionSchedule
+from sonde.strategies.bayesian.schedule import TrustRegionSchedule
 from sonde.strategies.bayesian.surrogate import Surrogate
 from sonde.strategies.bayesian.target import Target
 from sonde.strategies.initial_design import first_count
+from sonde.surrogates.exact.region import Region
 from sonde.trials import Evaluation, History, Outcome, State
 
 
 class Recorded:
-    """The exact model, and for which purposes it was fitted."""
+    """A model of all results, and for which purposes it was fitted."""
 
     def __init__(self) -> None:
-        self._model, self.explored = ExactModel(), list[bool]()
+        self._model, self.explored = ExactModel("draw"), list[bool]()
 
-    def fit(self, space: Space, history: History, key: Key, *, exploring: bool = False) -> Surrogate:
-        self.explored.append(exploring)
-        return self._model.fit(space, history, key, exploring=exploring)
+    def has_regions(self, space: Space, history: History) -> bool:
+        return self._model.has_regions(space, history)
+
+    def fit(self, space: Space, history: History, key: Key, region: Region | None) -> Surrogate:
+        self.explored.append(region is None)
+        return self._model.fit(space, history, key, region)
 
 
 def targets_of(history: History, count: int, *, number: int | None = None) -> tuple[list[Target], list[bool]]:
@@ -106,8 +110,7 @@ def test_the_incumbent_breaks_no_measured_constraint() -> None:
 
 
 def region_targets(history: History, count: int, number: int) -> list[Target]:
-    schedule = RegionSchedule(model := ExactModel(), TrustRegionSchedule(model))
-    found = schedule.targets(Domain(PLANE, history), count, Key(0, number))
+    found = TrustRegionSchedule(ExactModel()).targets(Domain(PLANE, history), count, Key(0, number))
     return [each for each in found if isinstance(each, Target)]
 
 

@@ -23,6 +23,7 @@ from sonde.strategies.bayesian.point_search import best_point, candidates, point
 from sonde.strategies.bayesian.search import Search
 from sonde.strategies.bayesian.surrogate import Surrogate
 from sonde.strategies.bayesian.target import Box, Target
+from sonde.surrogates.exact.region import Region
 from sonde.trials import History, to_outcome
 
 Array = NDArray[np.float64]
@@ -31,7 +32,7 @@ CUBE = Box(np.zeros(2), np.ones(2), np.empty((0, 2)))
 
 
 def surrogate_of(history: History, space: Space = PLANE) -> Surrogate:
-    return ExactModel("map").fit(space, history, KEY)
+    return ExactModel("map").fit(space, history, KEY, Region(np.full(len(space), 0.5), 1.0))
 
 
 def found(search: Search, targets: list[Target | Array], history: History, space: Space = PLANE) -> Array:

@@ -26,6 +26,7 @@ from sonde.surrogates.basis.data import Table
 from sonde.surrogates.basis.radial import RadialBasis
 from sonde.surrogates.basis.radial import score as radial_score
 from sonde.surrogates.exact.feasibility import Feasibility, PassProbability, combine, learn_constraint, learn_success
+from sonde.surrogates.exact.region import Region
 from sonde.surrogates.exact.warm_starts import PLAIN_FORMS, Fit, WarmStartedFits
 from sonde.surrogates.exact.warm_starts import Data as Values
 from sonde.surrogates.features import Features
@@ -79,8 +80,12 @@ class BasisModel:
                 "pip install 'jax[cuda13]', or use strategy=\"dngo\", which needs neither"
             )
 
-    def fit(self, space: Space, history: History, key: Key, *, exploring: bool = False) -> Surrogate:
-        """Return the surrogate of the history, the same for exploration."""
+    def has_regions(self, space: Space, history: History) -> bool:
+        """Return that there is one surrogate of all results."""
+        return False
+
+    def fit(self, space: Space, history: History, key: Key, region: Region | None) -> Surrogate:
+        """Return the surrogate of the history, the same for any region."""
         observations = self._observations(history)
         if self._is_exact(observations):
             return fit_exact(space, history, self._fits, hyperparameters="draw", key=key)

@@ -44,15 +44,19 @@ class ExactModel:
     def check(self, space: Space) -> None:
         """Do nothing: the kernel fits any space."""
 
-    def fit(self, space: Space, history: History, key: Key, *, exploring: bool = False) -> Surrogate:
-        """Return the Gaussian process of the history; for exploration, hyperparameters are drawn in any case."""
-        hyperparameters = self._hyperparameters
-        if exploring or hyperparameters == "auto":
-            hyperparameters = EXPLORING[hyperparameters]
-        return fit_exact(space, history, self._fits, hyperparameters=hyperparameters, key=key)
+    def has_regions(self, space: Space, history: History) -> bool:
+        """Whether a trust region gets a model of its own.
 
-    def warped(self, space: Space, history: History) -> bool:
-        """Whether the marginal likelihood asks for a warp of the parameters, such as a logarithm nobody declared.
+        It does with ``"auto"`` where all parameters are continuous. A model of the region alone is so sure of itself
+        that it would fail more often, and has no warp for a parameter that should have been declared logarithmic.
+        """
+        done = history.completed
+        usual = bool(history.feasible[done.numbers].all()) and not len(history.failed)
+        continuous = all(axis.continuous for axis in space.codec.axes)
+        return self._hyperparameters == "auto" and continuous and usual and not self._warped(space, history)
+
+    def _warped(self, space: Space, history: History) -> bool:
+        """Whether the marginal likelihood asks for a warp of the parameters.
 
         A warp has two parameters for each, and needs more results than that.
         """
@@ -62,8 +66,16 @@ class ExactModel:
         data = Data(done.units, history.values[done.numbers], history.noise[done.numbers])
         return bool(self._fits.fit(features_of(space), data, refine=False).features.warp)
 
-    def fit_region(self, space: Space, history: History, region: Region) -> Surrogate:
-        """Return the surrogate of a trust region around a feasible trial."""
+    def fit(self, space: Space, history: History, key: Key, region: Region | None) -> Surrogate:
+        """Return the Gaussian process of a region, or of the history; to explore, hyperparameters are drawn."""
+        if region is not None and self.has_regions(space, history):
+            return self._fit_region(space, history, region)
+        hyperparameters = self._hyperparameters
+        if region is None or hyperparameters == "auto":
+            hyperparameters = EXPLORING[hyperparameters]
+        return fit_exact(space, history, self._fits, hyperparameters=hyperparameters, key=key)
+
+    def _fit_region(self, space: Space, history: History, region: Region) -> Surrogate:
         plain, done = features_of(space), history.completed
         fitted = fit_region(plain, region, done.units, history.values[done.numbers], history.noise[done.numbers])
         usable, x = history.feasible[done.numbers][fitted.rows], fitted.posterior.x

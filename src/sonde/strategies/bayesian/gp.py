@@ -16,9 +16,8 @@ from sonde.strategies.bayesian.acquisitions import check_acquisition
 from sonde.strategies.bayesian.exact_model import EXPLORING, ExactModel
 from sonde.strategies.bayesian.joint_search import SEARCHES
 from sonde.strategies.bayesian.loop import Loop
-from sonde.strategies.bayesian.port import Schedule
 from sonde.strategies.bayesian.predictions import Predictions
-from sonde.strategies.bayesian.schedule import RegionSchedule, TrustRegionSchedule
+from sonde.strategies.bayesian.schedule import TrustRegionSchedule
 from sonde.strategies.bayesian.search import THRIFT, Search
 from sonde.strategies.initial_design import explain_initial_design, first_count
 from sonde.strategies.options import one_of
@@ -71,10 +70,7 @@ class GP(Strategy):
             check_acquisition(acquisition), one_of(batch, "batch", tuple(THRIFT)), one_of(search, "search", SEARCHES)
         )
         self._model = _model(kernel, one_of(hyperparameters, "hyperparameters", tuple(EXPLORING)))
-        schedule: Schedule = TrustRegionSchedule(self._model)
-        if isinstance(self._model, ExactModel) and hyperparameters == "auto":
-            schedule = RegionSchedule(self._model, TrustRegionSchedule(self._model))
-        self._loop = Loop(schedule, self._search, AroundCentre())
+        self._loop = Loop(TrustRegionSchedule(self._model), self._search, AroundCentre())
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return the points of highest acquisition value; a wrong kernel is reported before the first trial."""

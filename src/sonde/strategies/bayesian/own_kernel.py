@@ -15,6 +15,7 @@ from sonde.space import Space
 from sonde.strategies.bayesian.exact_model import ANY, DRAWN, DRAWS, EXPLORING, WHOLE, exact_predictions
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.surrogate import Surrogate, best_points, best_value, features_of, fit_feasibility
+from sonde.surrogates.exact.region import Region
 from sonde.surrogates.gaussian_process.estimates import sample
 from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.gradient.fitting import Observations
@@ -100,9 +101,14 @@ class OwnKernelModel:
         """Raise if the kernel is wrong, or wrong for this space."""
         self._kernel.family(space)
 
-    def fit(self, space: Space, history: History, key: Key, *, exploring: bool = False) -> Surrogate:
-        """Return the Gaussian process of the history; for exploration, hyperparameters are drawn in any case."""
-        return self._fit(space, history, EXPLORING[self._hyperparameters] if exploring else self._hyperparameters, key)
+    def has_regions(self, space: Space, history: History) -> bool:
+        """Return that there is one process of all results."""
+        return False
+
+    def fit(self, space: Space, history: History, key: Key, region: Region | None) -> Surrogate:
+        """Return the Gaussian process of the history; to explore, hyperparameters are drawn in any case."""
+        exploring = EXPLORING[self._hyperparameters]
+        return self._fit(space, history, exploring if region is None else self._hyperparameters, key)
 
     def summary(self, space: Space, history: History) -> tuple[Surrogate, str]:
         """Return the surrogate with the most probable parameters, and the name of the kernel."""

@@ -12,14 +12,19 @@ from sonde.space import Space
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.surrogate import Surrogate
 from sonde.strategies.bayesian.target import Target
+from sonde.surrogates.exact.region import Region
 from sonde.trials import History
 
 
 class SurrogateModel(Protocol):
     """Fits surrogates."""
 
-    def fit(self, space: Space, history: History, key: Key, *, exploring: bool = False) -> Surrogate:
-        """Return the surrogate of a history with completed trials; ``exploring``: for global exploration."""
+    def has_regions(self, space: Space, history: History) -> bool:
+        """Whether a trust region gets a surrogate of its own, rather than one of all results."""
+        ...
+
+    def fit(self, space: Space, history: History, key: Key, region: Region | None) -> Surrogate:
+        """Return the surrogate of a history with completed trials, to search a trust region; None: the whole space."""
         ...
 
 
