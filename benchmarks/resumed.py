@@ -8,8 +8,9 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from benchmarks.records import append, read
 from benchmarks.report import RESULTS
@@ -64,6 +65,23 @@ def attempt(file: Path, title: str, make: Callable[[], tuple[Row, float]]) -> bo
     append(file, row)
     print(f"{title}: {best:.6g} after {time.perf_counter() - started:.1f} s", flush=True)
     return True
+
+
+def complete(file: Path, plan: Sequence[NamedTuple], make: Callable[[Any], tuple[Row, float]]) -> int:
+    """Make the runs of a plan that no row of a file is of; return how many failed.
+
+    A run is a named tuple, and its row has its fields.
+    """
+    kind = type(plan[0])
+    fields = get_type_hints(kind)
+
+    def made(row: dict[str, str]) -> Any:
+        return kind(**{name: convert(row[name]) for name, convert in fields.items()})
+
+    return sum(
+        not attempt(file, f"{label} {' '.join(map(str, run))}", partial(make, run))  # type: ignore[call-overload]
+        for label, run in missing(file, plan, made)
+    )
 
 
 def say_failed(failed: int) -> None:

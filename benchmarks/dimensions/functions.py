@@ -9,6 +9,8 @@ way from the centre to the edge. Groups that change them:
 - ``steps``: every parameter is rounded to 32 steps, so the function is constant on small boxes;
 - ``scales``: every other parameter should have been declared logarithmic, over three decades, and was not;
 - ``plateaus``: values above the lowest fifth of random ones are cut off: most of the cube tells nothing.
+- ``failing``: a half-space beyond the minimum and the centre fails; only Sonde is run, because most of the others have
+  no failures.
 
 ``bbob`` is COCO's suite, less the optimum, in the dimensions that it has.
 """
@@ -28,7 +30,7 @@ SUITE = {
     "quadratics": ("condition 1e2", "condition 1e4", "condition 1e6"),
     "valleys": ("rosenbrock", "dixon-price", "powell", "powers"),
     "multimodal": ("levy", "styblinski-tang", "rastrigin", "griewank", "ackley"),
-    **dict.fromkeys(("edges", "few", "noise", "steps", "plateaus", "scales"), CHANGED),
+    **dict.fromkeys(("edges", "few", "noise", "steps", "plateaus", "scales", "failing"), CHANGED),
     "bbob": tuple(f"f{number}" for number in range(1, 25)),
 }
 COCO_DIMENSIONS = (2, 3, 5, 10, 20, 40)
@@ -40,10 +42,11 @@ STEPS = 32
 NOISE = 0.01  # standard deviation of ``noise``, as a share of the value at the centre
 DECADES = 1000.0  # ratio of the ends of a range that should have been logarithmic
 LOWEST = 0.2  # share of random values that a plateau leaves
+BEYOND = 0.1  # distance of the failing half-space from the nearer of the minimum and the centre
 
 
 def function_of(group: str, name: str, d: int, seed: int) -> Objective:
-    """Return a function without its noise."""
+    """Return a function without its noise; it is NaN where it fails."""
     from benchmarks.fobo.problems import Problem
 
     if group == "bbob":
@@ -61,6 +64,12 @@ def function_of(group: str, name: str, d: int, seed: int) -> Objective:
         return lambda u: function(u - shift)[0]
     if group == "steps":
         return lambda u: function(np.round(STEPS * u) / STEPS)[0]
+    if group == "failing":  # of 2,000 random points the best is where the minimum is, up to the width of the edge
+        direction, points = rng.standard_normal(d), rng.random((2000, d))
+        direction /= np.linalg.norm(direction)
+        works = [min(points, key=lambda u: function(u)[0]), np.full(d, 0.5)]
+        edge = max(float(direction @ u) for u in works) + BEYOND
+        return lambda u: function(u)[0] if direction @ u < edge else np.nan
     if group == "scales":
         logarithmic = np.arange(d) % 2 == 0
         return lambda u: function(np.where(logarithmic, np.log1p((DECADES - 1) * u) / np.log(DECADES), u))[0]

@@ -110,24 +110,26 @@ def turbo(objective: Objective, d: int, budget: int, seed: int) -> None:
             values = torch.tensor([[objective(unit.numpy())] for unit in units])
 
 
-def sonde(objective: Objective, d: int, budget: int, seed: int, *, hyperparameters: str = "auto") -> None:
+def sonde(
+    objective: Objective, d: int, budget: int, seed: int, *, hyperparameters: str = "auto", batch: int = 1
+) -> None:  # fmt: skip
     import sonde
 
     space = sonde.Space({f"x{i}": sonde.Float(0, 1) for i in range(d)})
     strategy = "gp" if hyperparameters == "auto" else sonde.GP(hyperparameters=hyperparameters)
     study = sonde.Study(space, seed=seed, strategy=strategy)
     while True:
-        trial = study.ask()
-        study.tell(trial, objective(np.array([trial[name] for name in space.names])))
+        for trial in study.ask(batch):
+            study.tell(trial, objective(np.array([trial[name] for name in space.names])))
 
 
-def first_release(objective: Objective, d: int, budget: int, seed: int) -> None:
+def first_release(objective: Objective, d: int, budget: int, seed: int, *, batch: int = 1) -> None:
     """Run Sonde 0.1.0, whose source is to be first on the path."""
     from importlib.util import find_spec
 
     if find_spec("sonde.arrays"):  # a later module
         raise RuntimeError("the source of Sonde 0.1.0 is not on the path")
-    sonde(objective, d, budget, seed)
+    sonde(objective, d, budget, seed, batch=batch)
 
 
 @contextmanager
@@ -172,6 +174,7 @@ VARIANTS = ("sonde: no misfits", "sonde: equal misfits", "sonde: misfits without
 METHODS: dict[str, Callable[[Objective, int, int, int], None]] = {
     "random": random, "cobyla": partial(local, method="COBYLA", rhobeg=0.2, tol=1e-12), "cmaes": cmaes,
     "nevergrad": nevergrad, "bobyqa": bobyqa, "optuna-gp": optuna_gp, "turbo": turbo,
-    "sonde-0.1.0": first_release, "sonde-all": partial(sonde, hyperparameters="draw"), "sonde": sonde,
+    "sonde-0.1.0": first_release, "sonde-0.1.0 by 8": partial(first_release, batch=8),
+    "sonde by 8": partial(sonde, batch=8), "sonde-all": partial(sonde, hyperparameters="draw"), "sonde": sonde,
     **{variant: partial(without, variant=variant) for variant in VARIANTS},
 }  # fmt: skip

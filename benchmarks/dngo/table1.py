@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.machine import use_one_core
 from benchmarks.records import machine, numbers, read, table
-from benchmarks.resumed import attempt, missing, parser, refuse_unknown, say_failed, words
+from benchmarks.resumed import complete, parser, refuse_unknown, say_failed, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,11 +64,7 @@ def add_missing(file: Path, options: argparse.Namespace) -> int:
         for problem in options.problems or [name for name in TASKS if name not in left_out]
         for contender in options.contenders or CONTENDERS
     ]
-    waiting = missing(file, plan, lambda row: Case(row["problem"], row["contender"], int(row["seed"])))
-    return sum(
-        not attempt(file, f"{label} {case.problem} {case.contender} seed {case.seed}", partial(make, case))
-        for label, case in waiting
-    )
+    return complete(file, plan, make)
 
 
 def make(case: Case) -> tuple[dict[str, Any], float]:

@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks.machine import use_one_core
 from benchmarks.records import machine, numbers, read, table
-from benchmarks.resumed import attempt, missing, parser, refuse_unknown, say_failed, words
+from benchmarks.resumed import complete, parser, refuse_unknown, say_failed, words
 
 EVALUATIONS = 60
 SHOWN = (10, 20, 40, 60)
@@ -69,10 +69,7 @@ def main() -> None:
         for d in dimensions
         for method in options.methods or METHODS
     ]
-    failed = 0
-    if not options.draw:
-        for label, case in missing(file, plan, _case):
-            failed += not attempt(file, f"{label} {' '.join(map(str, case))}", partial(make, case))
+    failed = 0 if options.draw else complete(file, plan, make)
     if rows := read(file):
         draw(file, rows)
     say_failed(failed)
@@ -83,10 +80,6 @@ def arguments() -> argparse.Namespace:
     options.add_argument("--methods", type=words, metavar="A,B", help="only these, in this order")
     options.add_argument("--groups", type=words, metavar="A,B", help="only these")
     return options.parse_args()
-
-
-def _case(row: dict[str, str]) -> Case:
-    return Case(row["group"], row["function"], int(row["d"]), row["method"], int(row["seed"]))
 
 
 def make(case: Case) -> tuple[dict[str, Any], float]:
@@ -147,7 +140,7 @@ def changed(variant: str) -> Iterator[None]:
     """Leave out a part of ``fobo``."""
     from sonde.strategies.first_order import active_searches, local_search
     from sonde.strategies.first_order.gradient_model import GradientModel
-    from sonde.strategies.sobol import AroundCentre, Sobol
+    from sonde.strategies.sobol import CentreFirst, Sobol
     from sonde.surrogates.gradient import global_trend, region
     from sonde.surrogates.gradient.global_trend import GlobalTrends
 
@@ -156,7 +149,7 @@ def changed(variant: str) -> Iterator[None]:
         "misfits always": (region, "BOUNDS", np.array([*region.BOUNDS.T[:3], (-9.0, -1.0)]).T),
         "no caution": (local_search, "MOST_CAUTION", 0.0),
         "global from the start": (GradientModel, "in_any_dimension", True),
-        "no centre": (AroundCentre, "_points", Sobol._points),
+        "no centre": (CentreFirst, "_points", Sobol._points),
         "converges at 1e-3": (local_search, "COARSE", 1e-3),
         "starts anywhere": (GlobalTrends, "sample_minimizer", _anywhere),
         "single starts": (active_searches, "STARTS", 1),

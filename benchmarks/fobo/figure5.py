@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.machine import use_one_core
 from benchmarks.records import numbers, read
-from benchmarks.resumed import attempt, missing, parser, refuse_unknown, say_failed, whole_numbers, words
+from benchmarks.resumed import complete, parser, refuse_unknown, say_failed, whole_numbers, words
 
 
 class Size(NamedTuple):
@@ -74,15 +74,10 @@ def add_missing(file: Path, size: Size, options: argparse.Namespace) -> int:
         for method in options.methods or METHODS
         for name in options.functions or FUNCTIONS
     ]
-    waiting = missing(file, plan, lambda row: Case(row["problem"], int(row["d"]), row["method"], int(row["seed"])))
-    return sum(
-        not attempt(file, f"{label} {case.problem} d = {case.d} {case.method} seed {case.seed}",
-                    partial(make, case, size.evaluations))
-        for label, case in waiting
-    )  # fmt: skip
+    return complete(file, plan, partial(make, budget=size.evaluations))
 
 
-def make(case: Case, budget: int) -> tuple[dict[str, Any], float]:
+def make(case: Case, *, budget: int) -> tuple[dict[str, Any], float]:
     """Return the row of a run, and its best value."""
     from benchmarks.fobo.functions import FUNCTIONS
     from benchmarks.fobo.methods import play

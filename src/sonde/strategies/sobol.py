@@ -32,16 +32,20 @@ class Sobol(Strategy):
         return "spreads configurations evenly over the space by a scrambled Sobol sequence"
 
 
-class AroundCentre(Sobol):
-    """A Sobol sequence that begins in the centre of the space, and first fills a box around it.
+class CentreFirst(Sobol):
+    """A Sobol sequence whose first point is the centre of the space: there, no minimum is farther than half a side."""
 
-    No minimum is farther from the centre than half a side. Only continuous coordinates stay in the box.
-    """
+    def _points(self, space: Space, count: int, key: Key) -> NDArray[np.float64]:
+        points = super()._points(space, count, key)
+        points[: max(0, 1 - key.number)] = CENTRE
+        return points
+
+
+class AroundCentre(CentreFirst):
+    """The continuous coordinates of the initial design fill a box around the centre of the space."""
 
     def _points(self, space: Space, count: int, key: Key) -> NDArray[np.float64]:
         points = super()._points(space, count, key)
         initial = np.arange(key.number, key.number + count)[:, None] < first_count(space)
         boxed = initial & np.array([axis.continuous for axis in space.codec.axes])
-        points = np.where(boxed, CENTRE + central_side(space) * (points - CENTRE), points)
-        points[: max(0, 1 - key.number)] = CENTRE
-        return points
+        return np.where(boxed, CENTRE + central_side(space) * (points - CENTRE), points)

@@ -31,7 +31,7 @@ from sonde.strategies.first_order.schedule import FirstOrderSchedule
 from sonde.strategies.initial_design import explain_initial_design
 from sonde.strategies.options import one_of
 from sonde.strategies.port import Strategy
-from sonde.strategies.sobol import AroundCentre
+from sonde.strategies.sobol import CentreFirst
 from sonde.strategies.threads import one_thread
 from sonde.surrogates.gradient.fitting import TREND_NAMES
 from sonde.trials import History
@@ -61,7 +61,7 @@ class FOBO(Strategy):
 
     def __init__(self, *, kernel: Any = "matern52", trend: str = "auto") -> None:
         self._model = _model(kernel, one_of(trend, "trend", tuple(TRENDS)))
-        self._loop = Loop(FirstOrderSchedule(self._model), Search(), AroundCentre())
+        self._loop = Loop(FirstOrderSchedule(self._model), Search(), CentreFirst())
         self._gp = GP() if isinstance(kernel, str) else GP(kernel=kernel)
 
     @staticmethod
