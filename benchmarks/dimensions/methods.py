@@ -149,6 +149,7 @@ def _changed(variant: str) -> Iterator[None]:
         "sonde: untied": (priors, "DEPARTURE", 1e3),
         "sonde: one start": (region, "STARTS", region.STARTS[:1]),
         "sonde: no censoring": (region, "SHARED", 10**9),
+        "sonde: no logarithm": (region, "KAPPA", 1e6),  # linear
         "sonde: design in the cube": (initial_design, "DIAGONAL", 1e9),
         "sonde: explores from the start": (schedule, "NARROW", 10.0),
         "sonde: never explores": (schedule, "NARROW", 0.0),
@@ -169,7 +170,7 @@ def without(objective: Objective, d: int, budget: int, seed: int, *, variant: st
 
 
 VARIANTS = ("sonde: no misfits", "sonde: equal misfits", "sonde: misfits without limit", "sonde: no quadratic",
-            "sonde: untied", "sonde: one start", "sonde: no censoring", "sonde: design in the cube",
+            "sonde: untied", "sonde: one start", "sonde: no censoring", "sonde: no logarithm", "sonde: design in the cube",
             "sonde: explores from the start", "sonde: never explores")  # fmt: skip
 METHODS: dict[str, Callable[[Objective, int, int, int], None]] = {
     "random": random, "cobyla": partial(local, method="COBYLA", rhobeg=0.2, tol=1e-12), "cmaes": cmaes,

@@ -10,8 +10,10 @@ centre, besides noise that is the same for all:
     e^2 (y_i - y_centre)^2 r_i^4,    r_i = 2 max_k |u_ik|, 1 at the border of the region
 
 So values far away or far above the best may be explained roughly, and those in the region are explained well: a valley
-that bends is followed, neither a logarithm of the values nor their clipping is needed, and a quadratic, where e^2 is
-tiny, is solved to the last digits.
+that bends is followed, and a quadratic, where e^2 is tiny, is solved to the last digits.
+
+The model is of the values or of their logarithm (``outputs``), whichever has the higher posterior density, Jacobian
+included: far from a minimum a function of fourth order ranges over decades.
 
 Where several results share the highest value, it may be a bound: a clipped loss, an accuracy at chance level. No
 quadratic is flat there, so these results are *censored*: hyperparameters are fitted to the others, and each of these
@@ -45,6 +47,7 @@ HIGHEST = 1e70  # of a value in units of the median's distance: its square is fi
 STARTS = tuple(
     (s, noise, b, e) for s in (0.0, -6.0) for b in (-2.0, 2.0, 6.0) for noise, e in ((-9.0, -9.0), (-14.0, -20.0))
 )
+KAPPA = 0.1  # offset of the logarithm
 SHARED = 3  # results that share the highest value, from which on it is a bound
 
 
@@ -83,12 +86,12 @@ class Observed(NamedTuple):
         distances = np.minimum(2 * np.abs(self.x).max(axis=1), FARTHEST)
         return Evidence(ObservationLayout(self.x), self.y, self.told, misfits=(self.y - self.level) ** 2 * distances**4)
 
-    def fitted(self, features: Features, prior: TiedPrior) -> Covariance:
-        """Return the covariance of the highest posterior density."""
+    def fitted(self, features: Features, prior: TiedPrior) -> tuple[Covariance, float]:
+        """Return the covariance of the highest posterior density, and that density."""
         evidence = self.evidence
         thetas = [np.concatenate([prior.location[: prior.size], start]) for start in STARTS]
         start = best_start([Covariance(features.groups, theta, "quadratic") for theta in thetas], prior, evidence)
-        return fit(start, prior, evidence, iterations=ITERATIONS)[0]
+        return fit(start, prior, evidence, iterations=ITERATIONS)
 
     def posterior(self, covariance: Covariance) -> ExactPosterior:
         """Return the posterior given them."""
@@ -103,15 +106,23 @@ def fit_region(plain: Features, region: Region, units: Array, values: Array, dev
     values, deviations = values[rows], deviations[rows]
     features = Features(plain.choices, origin=tuple(region.centre.tolist()), side=region.side)
     known = ~censored(values)
-    scale = scale_of(values[known])
-    y = np.maximum(scale(values), -HIGHEST)
-    level = float(y[np.argmin(distances[rows])])
-    observed = Observed(features(units[rows]), y, scale.noise(values, deviations), level)
-    learned = observed.only(known)
-    covariance = learned.fitted(features, region_prior(len(plain.choices), region.side))
+    scales = scale_of(values[known]), Scale.of(values[known], KAPPA)
+    fits = [_fit(features, region.side, units[rows], values, deviations, known, scale) for scale in scales]
+    _, scale, covariance, observed = max(fits, key=lambda each: each[0])
     if not known.all():
-        y[~known] = np.minimum(y[~known], learned.posterior(covariance).marginals(observed.x[~known]).mean[:, 0])
-    return RegionFit(features, scale, observed.posterior(covariance), rows, y)
+        expected = observed.only(known).posterior(covariance).marginals(observed.x[~known]).mean[:, 0]
+        observed.y[~known] = np.minimum(observed.y[~known], expected)
+    return RegionFit(features, scale, observed.posterior(covariance), rows, observed.y)
+
+
+def _fit(
+    features: Features, side: float, units: Array, values: Array, deviations: Array, known: Mask, scale: Scale
+) -> tuple[float, Scale, Covariance, Observed]:
+    """Return the log posterior density of the values on a scale, the scale, the covariance and the observations."""
+    x, y = features(units), np.maximum(scale(values), -HIGHEST)
+    observed = Observed(x, y, scale.noise(values, deviations), float(y[np.argmin(np.abs(x).max(axis=1))]))
+    covariance, score = observed.only(known).fitted(features, region_prior(units.shape[1], side))
+    return score + float(np.log(np.abs(scale.slope(values[known]))).sum()), scale, covariance, observed
 
 
 def censored(values: Array) -> Mask:
