@@ -170,8 +170,8 @@ def without(objective: Objective, d: int, budget: int, seed: int, *, variant: st
 
 
 VARIANTS = ("sonde: no misfits", "sonde: equal misfits", "sonde: misfits without limit", "sonde: no quadratic",
-            "sonde: untied", "sonde: one start", "sonde: no censoring", "sonde: no logarithm", "sonde: design in the cube",
-            "sonde: explores from the start", "sonde: never explores")  # fmt: skip
+            "sonde: untied", "sonde: one start", "sonde: no censoring", "sonde: no logarithm",
+            "sonde: design in the cube", "sonde: explores from the start", "sonde: never explores")  # fmt: skip
 METHODS: dict[str, Callable[[Objective, int, int, int], None]] = {
     "random": random, "cobyla": partial(local, method="COBYLA", rhobeg=0.2, tol=1e-12), "cmaes": cmaes,
     "nevergrad": nevergrad, "bobyqa": bobyqa, "optuna-gp": optuna_gp, "turbo": turbo,
