@@ -156,6 +156,7 @@ def changed(variant: str) -> Iterator[None]:
         "quadratic trend": (global_trend, "WARPS", (0.0,)),
         "normal gradients": (global_trend, "DEGREES", 1e6),
         "one grid": (global_trend, "REFINEMENTS", 0),
+        "basins again": (local_search, "BASIN", (np.inf, 0.0)),
     }
     if not variant:
         yield
@@ -174,7 +175,8 @@ def _anywhere(trends: Any, rng: np.random.Generator) -> np.ndarray:
 
 
 VARIANTS = ("no misfits", "misfits always", "no caution", "global from the start", "no centre", "converges at 1e-3",
-            "starts anywhere", "single starts", "quadratic trend", "normal gradients", "one grid")  # fmt: skip
+            "starts anywhere", "single starts", "quadratic trend", "normal gradients", "one grid",
+            "basins again")  # fmt: skip
 METHODS: dict[str, Callable[[Any, int, int], None]] = {
     "lbfgs-r": partial(lbfgs, centre=False), "lbfgs-c": partial(lbfgs, centre=True), "fobo": fobo,
     **{variant: partial(fobo, variant=variant) for variant in VARIANTS},

@@ -6,14 +6,13 @@
 
 With 100 evaluations many local minima are found, so the parts that share trials between local searches show here; those
 of a single search show in ``ablation``, whose variants these are. A share is of pairs in which ``fobo`` as shipped ends
-below. ``with more`` is ``fobo`` with the parts that were left out in November 2026 (transformations of the global trend
-and its Student-t residuals, pairs of starts, searches that end on the way to a known minimum); its source is to be
-first on the path: ``git archive c06a86a src | tar x -C DIR``, then ``PYTHONPATH=DIR/src``. It was developed on seeds
-from 200 on, and looks better there than it is.
+below. ``less`` leaves out four parts at once, those that ``ablation`` does not show to pay. ``fobo`` was developed on
+seeds from 200 on, and looks better there than it is.
 """
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,14 @@ from benchmarks.resumed import complete, parser, refuse_unknown, say_failed, wor
 
 EVALUATIONS, D, FIRST_SEED = 100, 4, 300
 SHOWN = (25, 50, 75, 100)
-PARTS = ("starts anywhere", "one grid")
-BEFORE = "with more"
-METHODS = ("fobo", BEFORE, *PARTS)
+PARTS = {
+    **{
+        part: (part,)
+        for part in ("starts anywhere", "single starts", "quadratic trend", "normal gradients", "one grid")
+    },
+    "less": ("single starts", "quadratic trend", "normal gradients", "basins again"),
+}
+METHODS = ("fobo", *PARTS)
 
 
 def main() -> None:
@@ -41,7 +45,7 @@ def main() -> None:
     refuse_unknown("methods", chosen.methods, METHODS)
     file = chosen.out / f"fobo_figure5_parts{'' if chosen.full else '_short'}_runs.csv"
     seeds = range(FIRST_SEED, FIRST_SEED + (chosen.runs or (8 if chosen.full else 1)))
-    methods = chosen.methods or ("fobo", *PARTS)
+    methods = chosen.methods or METHODS
     plan = [Case(name, D, method, seed) for seed in seeds for method in methods for name in FUNCTIONS]
     failed = 0 if chosen.draw else complete(file, plan, make)
     if rows := read(file):
@@ -54,11 +58,10 @@ def make(case: Case) -> tuple[dict[str, Any], float]:
     from benchmarks.fobo.ablation import changed
     from benchmarks.fobo.functions import FUNCTIONS
     from benchmarks.fobo.methods import play
-    from sonde.surrogates.gradient import global_trend
 
-    if (case.method == BEFORE) != hasattr(global_trend, "WARPS"):
-        raise RuntimeError(f"the source of Sonde on the path is not that of {case.method!r}")
-    with changed(case.method if case.method in PARTS else ""):
+    with ExitStack() as stack:
+        for part in PARTS.get(case.method, ()):
+            stack.enter_context(changed(part))
         run = play("fobo", FUNCTIONS[case.problem], case.d, case.seed, EVALUATIONS)
     best = numbers([float(run.best[n - 1]) for n in SHOWN], 6)
     return case._asdict() | {"seconds": f"{run.seconds / EVALUATIONS:.3g}", "best": best}, float(run.best[-1])

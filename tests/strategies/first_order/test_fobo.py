@@ -643,6 +643,17 @@ def test_a_local_model_uses_observations_of_its_own_basin() -> None:
     assert observations.values[own] == beside.values[own_too] == history.values[0]
 
 
+def test_a_start_worse_than_the_median_waits_for_another_once_a_minimum_is_known() -> None:
+    values = np.array([0.0, 5.0, 6.0, 1.0, 2.0, 3.0, np.inf])
+    minimum, bad, worse, good = (LocalSearch(0, finished=True), LocalSearch(1), LocalSearch(2), LocalSearch(3))
+    assert active_searches([bad], values) == [bad]  # nothing is known yet
+    assert active_searches([minimum, bad], values) == []
+    assert active_searches([minimum, good], values) == [good]
+    assert active_searches([minimum, bad, worse], values) == [bad, worse]
+    bad.stepped = True
+    assert active_searches([minimum, bad], values) == [bad]
+
+
 def test_of_the_converged_searches_only_that_of_the_incumbent_continues() -> None:
     values = np.array([0.0, 1.0])
     best, other = LocalSearch(0, converged=True), LocalSearch(1, converged=True)

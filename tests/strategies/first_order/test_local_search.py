@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tests.space.spaces import examples
 
 from sonde.strategies.first_order.local_search import (
+    BASIN,
     CAUTION,
     COARSE,
     FINE,
@@ -136,9 +137,9 @@ def test_a_search_finishes_after_many_trials_without_success(lower: float) -> No
     patience = next(k for k, (_, second) in enumerate(found) if second.finished)
     assert patience == STALLED or (lower > 0 and patience > STALLED)
     first, second = found[patience]
-    assert (second.best, second.stalled) == (1, patience)
+    assert (second.best, second.stepped, second.stalled) == (1, True, patience)
     assert second.side > NARROWEST
-    assert not first.finished
+    assert (first.stepped, first.finished) == (False, False)
 
 
 def test_a_search_finishes_where_its_trust_region_is_too_narrow() -> None:
@@ -276,6 +277,22 @@ def test_a_trust_region_reaches_halfway_to_a_known_minimum() -> None:
     assert grown.side < RESIZE * other.side
 
 
+@pytest.mark.parametrize(("share", "ends"), [(0.9, False), (1.1, True), (2.0, True), (2.9, True), (3.1, False)])
+def test_two_gradients_that_point_to_a_known_minimum_finish_a_search(share: float, ends: bool) -> None:
+    """The minimum is 10 lower at a distance of 0.1; a search that finishes on the way there is a duplicate."""
+    assert BASIN == (1.0, 3.0)
+    on_the_way = [(0.5, 30.0), (0.5, 5.0, 0.0), (0.62, 17.0, share * 12.0 / 0.12)]
+    once, twice = replay(line(*on_the_way), 1)[1], replay(line(*on_the_way, (0.6, 15.0, share * 10.0 / 0.1)), 1)[1]
+    assert not once.finished  # one gradient may point there by chance
+    assert (twice.finished, twice.duplicate) == (ends, ends)
+
+
+def test_gradients_that_point_to_two_different_minima_finish_nothing() -> None:
+    two = [(0.1, 30.0), (0.1, 5.0, 0.0), (0.5, 20.0, -STEEP), (0.5, 5.0, 0.0)]
+    small = replay(line(*two, (0.36, 12.0, -2 * 7.0 / 0.14), (0.29, 11.0, 2 * 6.0 / 0.19)), 1)[-1]
+    assert (small.best, small.finished) == (5, False)
+
+
 # trials that no local search requested
 
 
@@ -290,7 +307,7 @@ def test_a_trial_of_the_global_model_in_its_region_may_be_its_best_and_is_no_fai
     assert [state(each) for each in better] == [(1, START, False)]
     assert [state(each) for each in worse] == [(0, START, False)]
     assert (worse[0].caution, worse[0].stalled) == (CAUTION, 0)
-    assert (better[0].caution, better[0].stalled) == (CAUTION, 0)
+    assert (better[0].caution, better[0].stepped) == (CAUTION, False)
 
 
 def test_a_trial_of_the_global_model_outside_is_a_start_if_it_is_the_incumbent() -> None:
@@ -305,8 +322,8 @@ def test_local_first_every_trial_is_a_step_until_a_minimum_is_known() -> None:
     steps = [(0.5, 10.0), (0.55, 11.0), (0.52, 12.0), (0.9, 13.0)]
     (kept,) = replay(not_requested(*steps), 1)
     stepped, other = replay(replace(not_requested(*steps), local_first=True), 1)
-    assert (kept.caution, kept.stalled) == (CAUTION, 0)
-    assert (stepped.caution, stepped.stalled) == (MOST_CAUTION, 2)
+    assert (kept.caution, kept.stepped) == (CAUTION, False)
+    assert (stepped.caution, stepped.stepped, stepped.stalled) == (MOST_CAUTION, True, 2)
     assert other.best == 3  # a start, although it is worse
     minimum = [(0.1, 10.0), (0.1, 5.0, 0.0)]
     after = replace(not_requested(*minimum, *((unit, 10 + value) for unit, value in steps)), local_first=True)
@@ -352,8 +369,8 @@ def test_a_converged_search_continues_while_it_holds_the_incumbent() -> None:
 
 
 def test_the_minimum_of_a_converged_search_is_known_to_others() -> None:
-    _, other = converged_search((0.6, 50.0, STEEP))
-    assert (other.best, other.side) == (4, pytest.approx(0.09))  # its region reaches halfway to 0.51
+    come = converged_search((0.8, 50.0, 2 * 60.0 / 0.29), (0.7, 15.0, 2 * 25.0 / 0.19))
+    assert [(each.best, each.finished, each.duplicate) for each in come] == [(3, False, False), (5, True, True)]
 
 
 # failed trials

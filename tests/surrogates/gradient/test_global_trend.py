@@ -79,6 +79,65 @@ def test_samples_of_the_minimizer_are_calibrated() -> None:
     assert 0.75 < np.mean(inside) <= 1.0
 
 
+def radial_data(count: int, d: int, minimizer: Array, power: float, seed: int) -> tuple[Array, Array, Array]:
+    """|x - minimizer|^power standardised, with a little noise on the gradients."""
+    rng = np.random.default_rng(seed)
+    x = rng.random((count, d)) - 0.5
+    offset = x - minimizer
+    radius = np.linalg.norm(offset, axis=1, keepdims=True)
+    y, gradients = radius[:, 0] ** power, power * radius ** (power - 2) * offset
+    gradients += 0.5 * gradients.std() * rng.normal(size=gradients.shape)
+    return x, (y - y.mean()) / y.std(), gradients / y.std()
+
+
+@pytest.mark.parametrize("power", [0.5, 4.0])
+def test_a_trend_need_not_be_quadratic(power: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A spike and a trough: a quadratic explains as residual what locates the minimizer."""
+    d = 6
+
+    def error() -> float:
+        found = []
+        for seed in range(6):
+            minimizer = 0.25 * np.random.default_rng([seed, 2]).normal(size=d)
+            found.append(np.abs(draws(*radial_data(40, d, minimizer, power, seed), 20) - minimizer).mean())
+        return float(np.mean(found))
+
+    ours = error()
+    monkeypatch.setattr(module, "WARPS", (0.0,))
+    assert ours < 0.8 * error()
+
+
+def ackley(u: Array) -> tuple[Array, Array]:
+    """Values and gradients: a cone, with residuals of the same size everywhere."""
+    radius = np.sqrt(np.mean(u * u, axis=1, keepdims=True))
+    cone, frequency = np.exp(-0.2 * radius), np.exp(np.mean(np.cos(2 * np.pi * u), axis=1, keepdims=True))
+    gradients = (4 * cone * u / radius + 2 * np.pi * frequency * np.sin(2 * np.pi * u)) / u.shape[1]
+    return (-20 * cone - frequency)[:, 0], gradients
+
+
+def test_a_cone_is_found_with_residuals_of_the_same_size_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In exp(k y) the residuals are far larger at the boundary than at the minimizer."""
+    d, side = 4, 10.0
+
+    def error() -> float:
+        found = []
+        for seed in range(12):
+            rng = np.random.default_rng([seed, 3])
+            minimizer = 0.3 * (rng.random(d) - 0.5)
+            offset = (rng.random((30, d)) - 0.5 - minimizer) * rng.random((30, 1))
+            y, gradients = ackley(side * offset)
+            found.append(
+                np.abs(
+                    draws(minimizer + offset, (y - y.mean()) / y.std(), side * gradients / y.std(), 20) - minimizer
+                ).mean()
+            )
+        return float(np.mean(found))
+
+    ours = error()
+    monkeypatch.setattr(module, "WARPS", (0.0,))
+    assert ours < 0.5 * error()
+
+
 @pytest.mark.parametrize(("n", "size", "equal"), [(3, 8, False), (8, 8, False), (12, 5, False), (5, 9, True)])
 def test_the_posterior_is_the_same_by_the_smaller_matrix_and_by_products(n: int, size: int, equal: bool) -> None:
     rng = np.random.default_rng(0)
@@ -113,6 +172,20 @@ def test_many_parameters_are_fitted_the_same_with_and_without_products(
     for one, other in zip(*(trends.components for trends in found), strict=True):
         assert one.score == pytest.approx(other.score, rel=1e-4)
         np.testing.assert_allclose(one.mean, other.mean, atol=1e-5)
+
+
+def test_a_few_very_steep_observations_count_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    minimizer, found = np.array([0.2, -0.1, 0.15, 0.0]), []
+    for degrees in (module.DEGREES, 1e9):
+        monkeypatch.setattr(module, "DEGREES", degrees)
+        errors = []
+        for seed in range(6):
+            x, y, gradients = quadratic_data(24, 4, minimizer, amplitude=0.002, seed=seed)
+            gradients[::4] += 40 * np.random.default_rng(seed).normal(size=gradients[::4].shape)
+            noisy = y + np.random.default_rng(seed).normal(size=len(y))  # so that values tell little
+            errors.append(np.abs(draws(x, noisy, gradients, 20) - minimizer).mean())
+        found.append(np.mean(errors))
+    assert found[0] < 0.6 * found[1]
 
 
 def test_with_confidence_sampled_minimizers_are_nearer_to_the_mean_than_samples() -> None:

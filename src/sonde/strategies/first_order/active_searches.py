@@ -12,6 +12,7 @@ from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.first_order.local_search import Evaluated, LocalSearch, replay
 
 FIRST = 2  # trials of the initial design: with gradients each tells as much as d + 1 values
+STARTS = 2  # starts worse than the median are continued in pairs: the better one of so many
 HIGH_DIMENSION = 40  # with more parameters a global model has too many hyperparameters and observations to fit
 
 
@@ -53,10 +54,20 @@ def searching_locally(domain: Domain, numbers: Integers, *, alternating: bool = 
 def active_searches(searches: list[LocalSearch], values: Array) -> list[LocalSearch]:
     """Return the local searches that may get a trial, given the values of all trials.
 
-    Of the converged ones only that of the incumbent continues.
+    Of the converged ones only that of the incumbent continues. Once a local minimum is known, a start that is worse
+    than the median waits for a second start, and the better of the two is continued.
     """
-    lowest = np.min(values, where=np.isfinite(values), initial=np.inf)
-    return [each for each in searches if not each.finished and not (each.converged and values[each.best] > lowest)]
+    finite = values[np.isfinite(values)]
+    lowest, median = np.min(finite, initial=np.inf), np.median(finite) if len(finite) else np.inf
+    starts = sum(each.only_start for each in searches)
+    waiting = starts < STARTS and any(each.at_minimum for each in searches)
+    return [
+        each
+        for each in searches
+        if not each.finished
+        and not (each.converged and values[each.best] > lowest)
+        and not (waiting and each.only_start and values[each.best] > median)
+    ]
 
 
 def local_searches(domain: Domain, *, alternating: bool = False) -> Searches:

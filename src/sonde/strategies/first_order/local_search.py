@@ -9,7 +9,7 @@ gradient predicts for a quadratic: it needs no model, so the state is a fold ove
 halfway to the nearest known local minimum, because a local model would otherwise return to the trials there. A
 search is *converged* where the gradient predicts no more gain over another step like the last one. A converged search
 that holds the incumbent continues with its last digits; any other one is finished. A search is also finished after many
-trials without success, and when it arrives at a known local minimum.
+trials without success, and when it arrives at a known local minimum or descends towards one.
 
 A trial belongs to the local search whose region contains it. A trial in no region is a new start if a local search
 requested it or if it is the best so far. Several local searches can therefore run in parallel. The fold goes in the
@@ -32,9 +32,12 @@ POOR, GOOD = 0.25, 0.75  # decreases of a step, as multiples of those of a quadr
 EDGE = 0.9  # a good step of at least this share of the radius lets the region grow
 STALLED = 6  # trials in a row without success that finish a search
 GAIN = 1e-3  # share of the spread of all values: a smaller gain is no success
-# shares of the spread: a search converges, that of the incumbent ends, at this predicted gain
-COARSE, FINE = 1e-5, 1e-10
+COARSE, FINE = (
+    1e-5,
+    1e-10,
+)  # shares of the spread: a search converges, that of the incumbent ends, at this predicted gain
 SAME_MINIMUM = 1e-3  # two minima closer than this in every coordinate are one
+BASIN = 1.0, 3.0  # within a basin: predicted decrease to its minimum, as a multiple of the actual one
 
 
 @dataclass
@@ -46,9 +49,16 @@ class LocalSearch:
     caution: float = CAUTION
     last_step: float = WIDEST  # distance from the best trial to the last one
     finished: bool = False
+    stepped: bool = False  # a trial was requested since the start
     converged: bool = False  # at a local minimum, up to the last digits
     duplicate: bool = False  # at a local minimum that another search has found
+    suspect: int | None = None  # the known minimum that the gradient at the best trial points to
     stalled: int = 0
+
+    @property
+    def only_start(self) -> bool:
+        """Whether no step was made from the start yet."""
+        return not (self.stepped or self.finished or self.converged)
 
     @property
     def complete(self) -> bool:
@@ -137,7 +147,7 @@ def _step(trials: Evaluated, search: LocalSearch, i: int) -> None:
     success = gain > GAIN * spread
     leading = gain > FINE * spread and trials.values[i] <= np.min(trials.values[: i + 1])
     search.stalled = 0 if success or leading else search.stalled + 1  # the last digits of the incumbent count
-    search.last_step = float(np.abs(trials.units[i] - trials.units[search.best]).max())
+    search.stepped, search.last_step = True, float(np.abs(trials.units[i] - trials.units[search.best]).max())
     # half the decrease that the gradient predicts is that of a step to the minimum of a quadratic
     slope = float(np.nansum(trials.gradients[search.best] / 8 * (trials.units[search.best] - trials.units[i])))
     decrease = gain / slope if slope > 0 else np.sign(gain)
@@ -157,6 +167,11 @@ def _update_status(trials: Evaluated, search: LocalSearch, minima: list[int], i:
     predicted = trials.predicted_gain(search.best, min(search.side, search.last_step))
     distances = trials.distances(search.best, minima)
     nearest = float(distances.min(initial=np.inf))
+    if search.best == i:
+        near = minima[int(np.argmin(distances))] if np.isfinite(nearest) else None
+        suspect = near if near is not None and _in_basin(trials, i, near) else None
+        # once may be chance, so two gradients in a row must point to the same minimum
+        search.duplicate, search.suspect = suspect is not None and suspect == search.suspect, suspect
     search.duplicate |= nearest < SAME_MINIMUM
     search.converged = predicted <= COARSE * spread
     done = search.converged and not (leading and predicted > FINE * spread)
@@ -165,3 +180,17 @@ def _update_status(trials: Evaluated, search: LocalSearch, minima: list[int], i:
     search.side = min(search.side, nearest)  # a region reaches half its side, so halfway
     if search.converged and not search.finished:
         search.side = min(search.side, max(4 * search.last_step, NARROWEST**2))  # trials elsewhere are not its own
+
+
+def _in_basin(trials: Evaluated, i: int, minimum: int) -> bool:
+    """Whether trial i may be in the basin of a known local minimum.
+
+    On the way down, gradient times distance is the decrease times 1 for a cone and times 2 for a parabola; across a
+    ridge it may be anything.
+    """
+    if not np.isfinite(trials.values[i]):
+        return False
+    direction = trials.units[minimum] - trials.units[i]
+    predicted = -float(np.nansum(trials.gradients[i] / 4 * direction))  # in quarters, see above
+    decrease = float(trials.values[i] / 4 - trials.values[minimum] / 4)
+    return decrease > 0 and BASIN[0] * decrease <= predicted <= BASIN[1] * decrease
