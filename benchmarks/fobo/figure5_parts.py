@@ -78,7 +78,7 @@ def draw(file: Path, rows: list[dict[str, str]]) -> None:
         own, other = (np.array([ends[name, *key] for key in keys]) for name in ("fobo", method))
         share = 50 * (1 + np.sign(other - own).mean(axis=0))
         line = {"left out": method, "pairs": str(len(keys))}
-        line |= {f"ahead at {n}": f"{share[at]:.0f}%" for at, n in enumerate(SHOWN) if method != "fobo"}
+        line |= {f"ahead at {n}": "" if method == "fobo" else f"{share[at]:.0f}%" for at, n in enumerate(SHOWN)}
         for name in dict.fromkeys(key[0] for key in keys):
             line[f"gap of {name}"] = f"{other[[key[0] == name for key in keys], -1].mean():.2g}"
         lines.append(line)
