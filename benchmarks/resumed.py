@@ -72,6 +72,8 @@ def complete(file: Path, plan: Sequence[NamedTuple], make: Callable[[Any], tuple
 
     A run is a named tuple, and its row has its fields.
     """
+    if not plan:
+        raise SystemExit("nothing to run: no run has all that is asked for")
     kind = type(plan[0])
     fields = get_type_hints(kind)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -154,13 +155,8 @@ def _changed(variant: str) -> Iterator[None]:
         "sonde: explores from the start": (schedule, "NARROW", 10.0),
         "sonde: never explores": (schedule, "NARROW", 0.0),
     }
-    owner, name, value = changes[variant]
-    before = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
+    with mock.patch.object(*changes[variant]):
         yield
-    finally:
-        setattr(owner, name, before)
 
 
 def without(objective: Objective, d: int, budget: int, seed: int, *, variant: str) -> None:

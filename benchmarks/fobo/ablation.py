@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 
@@ -161,13 +162,8 @@ def changed(variant: str) -> Iterator[None]:
     if not variant:
         yield
         return
-    owner, name, value = changes[variant]
-    before = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
+    with mock.patch.object(*changes[variant]):
         yield
-    finally:
-        setattr(owner, name, before)
 
 
 def _anywhere(trends: Any, rng: np.random.Generator) -> np.ndarray:
