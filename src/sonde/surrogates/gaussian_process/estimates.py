@@ -48,9 +48,11 @@ def fit(covariance: Of, prior: Prior, evidence: Evidence, *, iterations: int) ->
     return replace(covariance, theta=theta), score
 
 
-def best_start(starts: Sequence[Of], prior: Prior, evidence: Evidence) -> Of:
-    """Return the covariance of the highest posterior density, of several where a fit may start."""
-    return max(starts, key=lambda each: evidence.value(each) + prior.log_density(each.theta)[0])
+def best_start(starts: Sequence[Of], prior: Prior, evidence: Evidence) -> tuple[Of, float]:
+    """Return the covariance of the highest log posterior density, of several where a fit may start, and that."""
+    densities = [evidence.value(each) + prior.log_density(each.theta)[0] for each in starts]
+    best = int(np.nanargmax(densities))
+    return starts[best], densities[best]
 
 
 def sample(
