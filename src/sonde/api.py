@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +20,18 @@ from sonde.trials import Trial
 
 @dataclass(frozen=True)
 class Result:
-    """The result of ``minimize`` and ``maximize``; ``x`` and ``fun`` are SciPy's names for the best."""
+    """The result of ``minimize`` and ``maximize``; ``x`` and ``fun`` are SciPy's names for the best.
+
+    ``front`` has the trials that no other one dominates: of one objective, the best trial.
+    """
 
     study: Study
-    best_trial: Trial
+    front: list[Trial]
+
+    @property
+    def best_trial(self) -> Trial:
+        """The best trial; several objectives have only a ``front``."""
+        return self.study.best_trial if self.study.objectives.several else self.front[0]
 
     @property
     def best_params(self) -> dict[str, Any]:
@@ -52,6 +60,8 @@ class Result:
 
     def __repr__(self) -> str:
         trials = len(self.study.history)
+        if self.study.objectives.several:
+            return f"Result(front of {len(self.front)}, trials={trials})"
         return f"Result(best_value={self.best_value!r}, best_params={self.best_params!r}, trials={trials})"
 
 
@@ -73,16 +83,21 @@ def minimize(
     catch: type[BaseException] | tuple[type[BaseException], ...] = BaseException,
     give_up_after: int | None = FAILURES,
     progress: bool = True,
+    objectives: Mapping[str, str] | Sequence[str] | None = None,
+    thresholds: Mapping[str, float] | None = None,
 ) -> Result:
-    """Find the parameters with the smallest value.
+    """Find the parameters with the smallest value, or the Pareto front of several objectives.
 
     ``n_trials`` counts the whole study: with ``storage``, calling again after an interruption continues to that
-    number. ``storage``, ``name``, ``seed`` and ``strategy`` are those of ``Study``; the other options are those
-    of ``Study.optimize``.
+    number. ``storage``, ``name``, ``seed``, ``strategy``, ``objectives`` and ``thresholds`` are those of ``Study``; the
+    other options are those of ``Study.optimize``.
 
     ``NoResult`` (no trial has completed) and ``Interrupted`` (Ctrl-C) have the study as ``.study``.
     """
-    study = Study(space, direction="minimize", storage=storage, name=name, seed=seed, strategy=strategy)
+    study = Study(
+        space, direction=None if objectives else "minimize", storage=storage, name=name, seed=seed, strategy=strategy,
+        objectives=objectives, thresholds=thresholds,
+    )  # fmt: skip
     return _run(
         study, objective, n_trials, jac=jac, timeout=timeout, trial_timeout=trial_timeout, workers=workers,
         executor=executor, callbacks=callbacks, catch=catch, give_up_after=give_up_after, progress=progress,
@@ -107,9 +122,14 @@ def maximize(
     catch: type[BaseException] | tuple[type[BaseException], ...] = BaseException,
     give_up_after: int | None = FAILURES,
     progress: bool = True,
+    objectives: Mapping[str, str] | Sequence[str] | None = None,
+    thresholds: Mapping[str, float] | None = None,
 ) -> Result:
-    """Find the parameters with the largest value; see ``minimize``."""
-    study = Study(space, direction="maximize", storage=storage, name=name, seed=seed, strategy=strategy)
+    """Find the parameters with the largest value; see ``minimize``. Several objectives have their own directions."""
+    study = Study(
+        space, direction=None if objectives else "maximize", storage=storage, name=name, seed=seed, strategy=strategy,
+        objectives=objectives, thresholds=thresholds,
+    )  # fmt: skip
     return _run(
         study, objective, n_trials, jac=jac, timeout=timeout, trial_timeout=trial_timeout, workers=workers,
         executor=executor, callbacks=callbacks, catch=catch, give_up_after=give_up_after, progress=progress,
@@ -130,7 +150,7 @@ def _run(study: Study, objective: Callable[[Trial], Any], n_trials: int | None, 
     """Run a study until it has ``n_trials``; exceptions carry the study."""
     try:
         study.optimize(objective, total_trials=checks.optional_count(n_trials, "n_trials"), **options)
-        return Result(study, study.best_trial)
+        return Result(study, study.pareto_front if study.objectives.several else [study.best_trial])
     except NoResult as error:
         error.study = study
         raise

@@ -20,7 +20,7 @@ def changed(number: int, row: NDArray[np.float64], outcome: Outcome | State, rev
     told = outcome if isinstance(outcome, Outcome) else Outcome(outcome)
     constraints = None if told.constraints is None else dict(told.constraints)
     return (number, told.state.value, revision, pack_row(row), told.value, told.noise, told.gradient, told.hessian,
-            constraints)  # fmt: skip
+            constraints, told.objectives)  # fmt: skip
 
 
 def history_of(

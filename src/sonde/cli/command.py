@@ -1,5 +1,7 @@
 """A program as an objective: run it with a trial's values, read the last number that it prints.
 
+A program with several objectives prints a number for each, as JSON, on its last line.
+
 An error of the program makes a failed trial with the reason. A program that cannot be started ends the run, because
 other configurations would not help, and the trial goes back to the queue.
 """
@@ -12,9 +14,10 @@ import re
 import shutil
 import signal
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sonde.cli.children import Children, Ended
+from sonde.cli.objectives import values_in
 from sonde.cli.template import Template
 from sonde.errors import EndOfRun, EvaluationError, OptionError
 
@@ -51,9 +54,10 @@ class Command:
     study: str
     children: Children
     trial_timeout: float | None = None
+    objectives: tuple[str, ...] = ()  # the names of several
 
-    def __call__(self, trial: Trial) -> float:
-        """Return the program's result."""
+    def __call__(self, trial: Trial) -> float | dict[str, Any]:
+        """Return the program's result; of several objectives, by name."""
         arguments = self.template.render(trial.params)
         try:
             ended = self.children.run(arguments, self._environment(trial), self.trial_timeout)
@@ -64,7 +68,7 @@ class Command:
         if ended.timed_out:
             reason = f"took longer than trial_timeout={self.trial_timeout:g} s and was stopped"
             raise EvaluationError(_with_stderr(reason, ended))
-        return read_result(ended)
+        return read_result(ended, self.objectives)
 
     def _environment(self, trial: Trial) -> dict[str, str]:
         from sonde.study.export import document
@@ -83,10 +87,15 @@ def check_program(template: Template) -> None:
         raise OptionError(f"cannot start {program!r}: there is no such program; check its spelling and your PATH")
 
 
-def read_result(ended: Ended) -> float:
-    """Return the value that a program printed; raise ``EvaluationError`` if there is none."""
+def read_result(ended: Ended, objectives: tuple[str, ...] = ()) -> float | dict[str, Any]:
+    """Return the value, or those of several objectives, that a program printed; else raise ``EvaluationError``."""
     if ended.code != 0:
         raise EvaluationError(_with_stderr(_ending(ended.code), ended))
+    if objectives:
+        try:
+            return values_in(ended.stdout, objectives)
+        except EvaluationError as error:
+            raise EvaluationError(_with_stderr(str(error), ended)) from None
     value = last_number(ended.stdout)
     if value is None:
         raise EvaluationError(_with_stderr("no number on standard output; print the result last", ended))

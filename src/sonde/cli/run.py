@@ -12,6 +12,7 @@ import click
 from sonde.cli import output
 from sonde.cli.children import Children, EndedBySignal, ending_on_signals
 from sonde.cli.command import CannotStart, Command, check_program
+from sonde.cli.objectives import declared, objective_option, threshold_option
 from sonde.cli.opening import json_option, storage_option, study_option
 from sonde.cli.show import show_best
 from sonde.cli.space_file import read_space
@@ -43,9 +44,11 @@ class Budget(NamedTuple):
 @study_option(default="default", help="Name of the study; an existing one is continued.")
 @click.option("--seed", metavar="N", type=click.IntRange(min=0), help="Seed, to get the same suggestions again.")
 @click.option(
-    "--direction", metavar="<minimize|maximize>", type=click.Choice(["minimize", "maximize"]), default="minimize",
-    help="Whether smaller or larger values are better.",
+    "--direction", metavar="<minimize|maximize>", type=click.Choice(["minimize", "maximize"]),
+    help="Whether smaller or larger values are better. [default: minimize]",
 )  # fmt: skip
+@objective_option
+@threshold_option
 @click.option("--strategy", metavar="NAME", default="auto", help="How the next trials are chosen.")
 @click.option(
     "--timeout", metavar="SECONDS", type=float, help="Seconds after which no new trial starts; running ones finish."
@@ -65,9 +68,9 @@ class Budget(NamedTuple):
 @json_option
 @click.pass_context
 def run(
-    context: click.Context, trials: int | None, jobs: int, storage: str, name: str, seed: int | None, direction: str,
-    strategy: str, timeout: float | None, trial_timeout: float | None, give_up_after: int, space: Path | None,
-    as_json: bool,
+    context: click.Context, trials: int | None, jobs: int, storage: str, name: str, seed: int | None,
+    direction: str | None, objectives: tuple[str, ...], thresholds: tuple[str, ...], strategy: str,
+    timeout: float | None, trial_timeout: float | None, give_up_after: int, space: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Tune any program: the last number it prints is the value.
 
@@ -76,12 +79,15 @@ def run(
         --layers '{layers:int:1..8}' --drop '{drop:float:0..0.5:step=0.1}' \\
         --opt '{opt:sgd|adam}' --bias '{bias:bool}'
 
+    With several objectives the program prints a number for each, as JSON, on its last line: {"loss": 0.3, "size": 12}.
+
     The same command again continues the study. A program that fails, or prints no number, is a failed trial, and the
     study continues. {name} repeats a value, {{ and }} are literal braces. The program finds SONDE_STUDY, SONDE_TRIAL
     and SONDE_PARAMS (JSON) in its environment.
     """
     if not context.args:
         raise click.BadParameter("a program is missing; give it after --, e.g. -- python train.py", context)
+    named, limits = declared(objectives, thresholds, direction)
     template, known = read_space(context.args, space)
     check_program(template)
     if trials is None and timeout is None and not known.finite:
@@ -90,9 +96,12 @@ def run(
 
     checks.seconds(timeout, "timeout")  # before a study is created
     checks.seconds(trial_timeout, "trial-timeout")
-    study = Study(known, direction=direction, storage=storage, name=name, seed=seed, strategy=strategy)
+    study = Study(
+        known, direction=direction, storage=storage, name=name, seed=seed, strategy=strategy, objectives=named,
+        thresholds=limits,
+    )  # fmt: skip
     with closing(study.storage):
-        command = Command(template, name, Children(), trial_timeout)
+        command = Command(template, name, Children(), trial_timeout, tuple(named or ()))
         _run_to_end(study, command, Budget(trials, jobs, timeout, give_up_after or None))
         show_best(study, as_json)
 

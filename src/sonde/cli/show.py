@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sonde.cli import output
+from sonde.cli.front import show_front, show_preferred
+from sonde.cli.objectives import weights_in, weights_option
 from sonde.cli.opening import existing_storage, existing_study, json_option, name_option, storage_option
 from sonde.cli.template import argument_text
 from sonde.errors import OptionError
@@ -18,16 +20,22 @@ if TYPE_CHECKING:
     from sonde.storage import StudySummary
     from sonde.study import Study
     from sonde.trials import Trial
+    from sonde.trials.objectives import Objectives
 
 
 @click.command
 @storage_option
 @name_option
+@weights_option
 @json_option
-def best(storage: str, name: str | None, as_json: bool) -> None:
-    """Show the best trial of a study."""
+def best(storage: str, name: str | None, weights: str | None, as_json: bool) -> None:
+    """Show the best trial of a study; of several objectives, the Pareto front."""
+    preference = None if weights is None else weights_in(weights)
     with existing_study(storage, name) as study:
-        show_best(study, as_json)
+        if preference is None:
+            show_best(study, as_json)
+        else:
+            show_preferred(study, preference, as_json)
 
 
 @click.command
@@ -49,7 +57,7 @@ def trials(storage: str, name: str | None, state: tuple[str, ...], last: int, ev
 
             output.print_json([document(trial) for trial in shown])
             return
-        _print_trials(shown, study.space.names)
+        _print_trials(shown, study)
         if len(shown) < len(found):
             output.notice(f"the last {len(shown)} of {output.counted(len(found))}; --all shows all")
 
@@ -65,7 +73,7 @@ def studies(storage: str, as_json: bool) -> None:
         output.print_json([_study_document(summary) for summary in found])
         return
     rows = [
-        (summary.header.name, summary.header.direction, _counts(summary), output.short(summary.best),
+        (summary.header.name, _objectives(summary).described, _counts(summary), output.short(summary.best),
          f"{_created(summary).astimezone():%Y-%m-%d %H:%M}")
         for summary in found
     ]  # fmt: skip
@@ -73,7 +81,10 @@ def studies(storage: str, as_json: bool) -> None:
 
 
 def show_best(study: Study, as_json: bool) -> None:
-    """Print the best trial; raise ``NoResult`` with the latest reason if all have failed."""
+    """Print the best trial, or the Pareto front; raise ``NoResult`` with the latest reason if all have failed."""
+    if study.objectives.several:
+        show_front(study, as_json)
+        return
     document = best_document(study)
     if as_json:
         output.print_json(document)
@@ -117,17 +128,23 @@ def _in_state(found: list[Trial], states: Sequence[str]) -> list[Trial]:
     return [trial for trial in found if not states or trial.state in states]
 
 
-def _print_trials(shown: Sequence[Trial], names: Sequence[str]) -> None:
+def _print_trials(shown: Sequence[Trial], study: Study) -> None:
     """Print one column for each parameter if that fits the terminal, else one column for all."""
-    first = ("number", "state", "value")
+    names, several = study.space.names, study.objectives.names if study.objectives.several else ()
+    first = ("number", "state", *(several or ["value"]))
     error = ("error",) if any(trial.error for trial in shown) else ()
-    wide = output.make_table((*first, *names, *error), [[*_cells(trial), *_columns(trial, names)] for trial in shown])
-    narrow = output.make_table((*first, "parameters"), [[*_cells(trial), _packed(trial)] for trial in shown])
-    output.print_narrowest(wide, narrow)
+    cells = [_cells(trial, several) for trial in shown]
+    wide = [[*left, *_columns(trial, names)] for left, trial in zip(cells, shown, strict=True)]
+    narrow = [[*left, _packed(trial)] for left, trial in zip(cells, shown, strict=True)]
+    output.print_narrowest(
+        output.make_table((*first, *names, *error), wide), output.make_table((*first, "parameters"), narrow)
+    )
 
 
-def _cells(trial: Trial) -> list[str]:
-    return [str(trial.number), str(trial.state), output.short(trial.value)]
+def _cells(trial: Trial, several: Sequence[str]) -> list[str]:
+    """Return number, state and value, or the values of several objectives, as text."""
+    values = [(trial.value or {}).get(name) for name in several] if several else [trial.value]
+    return [str(trial.number), str(trial.state), *map(output.short, values)]
 
 
 def _columns(trial: Trial, names: Sequence[str]) -> list[str]:
@@ -146,6 +163,12 @@ def _reason(error: str) -> str:
     return one_line(error)
 
 
+def _objectives(summary: StudySummary) -> Objectives:
+    from sonde.trials.objectives import Objectives
+
+    return Objectives.from_text(summary.header.direction)
+
+
 def _counts(summary: StudySummary) -> str:
     return ", ".join(f"{count} {state}" for state, count in summary.counts.items() if count) or "none"
 
@@ -155,10 +178,12 @@ def _created(summary: StudySummary) -> datetime:
 
 
 def _study_document(summary: StudySummary) -> dict[str, Any]:
-    header = summary.header
+    header, goal = summary.header, _objectives(summary)
+    several = {"objectives": {one.name: one.direction for one in goal.each}} if goal.several else {}
     return {
         "name": header.name,
-        "direction": header.direction,
+        "direction": None if several else header.direction,
+        **several,
         "strategy": header.strategy,
         "seed": header.seed,
         "counts": {str(state): count for state, count in summary.counts.items()},

@@ -15,6 +15,7 @@ from typing import Any
 import cloudpickle
 
 from sonde.errors import EndOfRun, EvaluationError, OptionError
+from sonde.space.parameters import as_float
 from sonde.trials import Evaluation, Trial
 from sonde.trials.outcome import describe, real
 
@@ -23,7 +24,7 @@ from sonde.trials.outcome import describe, real
 class Report:
     """The result of a trial, or its error with the exception."""
 
-    result: float | Evaluation | None = None
+    result: Any = None  # a number, those of several objectives, or an Evaluation
     error: str | None = None
     exception: BaseException | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
@@ -39,7 +40,7 @@ class Task:
         """Run the objective; its exceptions, ``sys.exit`` too, come back as a report."""
         try:
             returned = self._objective(trial)  # unpickled here, so that a missing module is reported, too
-            result = returned if isinstance(returned, Evaluation) else _number(returned)
+            result = returned if isinstance(returned, Evaluation) else _numbers(returned)
             return Report(result, attributes=dict(trial.attributes))
         except (KeyboardInterrupt, EndOfRun):
             raise
@@ -77,9 +78,15 @@ class Task:
         return Task, (None, self._packed)
 
 
-def _number(returned: Any) -> float:
-    if isinstance(returned, tuple) and len(returned) == 2:
-        raise EvaluationError("the objective returned a pair; if that is (value, gradient), give jac=True")
+def _numbers(returned: Any) -> Any:
+    """Return a number, or those of several objectives, without the libraries that they may come from."""
+    if isinstance(returned, Mapping):
+        return {str(name): real(each, f"the objective's value of {name!r}") for name, each in returned.items()}
+    if isinstance(returned, tuple | list):
+        if len(returned) == 2 and as_float(returned[1]) is None:
+            raise EvaluationError("the objective returned a pair; if that is (value, gradient), give jac=True")
+        each = [real(one, "each of several values that the objective returned") for one in returned]
+        return tuple(each) if isinstance(returned, tuple) else each
     return real(returned, "the objective's return value")
 
 

@@ -33,6 +33,7 @@ class Stream(IntEnum):
     INACTIVE = 25  # values of inactive parameters
     CHOICE = 26  # between the distribution and the local search
     ANY_CONFIGURATION = 27
+    WEIGHTS = 28  # of a scalarisation of several objectives
 
 
 class Key(NamedTuple):

@@ -343,7 +343,7 @@ class MemoryStorage(Storage):
 def _columns(own: _Study, record: TrialRecord) -> tuple[Any, ...]:
     outcome = record.outcome or Outcome(record.state)
     return (record.number, record.state, own.revisions[record.number], record.row, outcome.value, outcome.noise,
-            outcome.gradient, outcome.hessian, outcome.constraints)  # fmt: skip
+            outcome.gradient, outcome.hessian, outcome.constraints, outcome.objectives)  # fmt: skip
 
 
 def _summary(study: _Study) -> StudySummary:
@@ -354,6 +354,5 @@ def _summary(study: _Study) -> StudySummary:
         for outcome in outcomes
         if outcome and outcome.value is not None and max((outcome.constraints or {}).values(), default=0) <= 0
     ]
-    choose = min if study.header.direction == "minimize" else max
-    return StudySummary(study.header, {state: count for state, count in counts.items() if count},
-                        choose(values, default=None))  # fmt: skip
+    kept = {state: count for state, count in counts.items() if count}
+    return StudySummary(study.header, kept, rules.best_of(study.header.direction, values))

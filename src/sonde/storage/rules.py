@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sonde.errors import ConflictingResult, IllegalTransition, OptionError, StudyExists, StudyNotFound, UnknownTrial
 from sonde.trials import Outcome, State, TrialKey, TrialRecord, failure
+from sonde.trials.outcome import unpack_objectives
 
 # Stored, and recognized by its text: it must not change.
 ENDED_TWICE = failure("the worker ended, or vanished, twice while it ran this configuration; it is not offered again")
@@ -90,6 +91,12 @@ def require_transition(number: int, old: State, new: State) -> None:
         raise IllegalTransition(f"trial {number} is {old} and cannot become {new}")
 
 
+def best_of(direction: str, values: Sequence[float]) -> float | None:
+    """Return the best value of a study; None if there is none, or if the study has several objectives."""
+    choose = {"minimize": min, "maximize": max}.get(direction)
+    return choose(values, default=None) if choose else None
+
+
 def unknown_trial(study: str, trial: TrialKey) -> UnknownTrial:
     """Return the error for a trial that does not exist."""
     if trial.token is not None:
@@ -124,4 +131,5 @@ def _summary(outcome: Outcome | None) -> str:
     if outcome.state is State.FAILED:
         return f"failed={(outcome.error or '').splitlines()[-1]!r}"
     extras = [name for name in ("noise", "gradient", "hessian", "constraints") if getattr(outcome, name) is not None]
-    return f"{outcome.value!r}" + (f" with {', '.join(extras)}" if extras else "")
+    value = outcome.value if outcome.objectives is None else unpack_objectives(outcome.objectives)[0].tolist()
+    return f"{value!r}" + (f" with {', '.join(extras)}" if extras else "")

@@ -16,11 +16,13 @@ LARGEST_VALUE = 1e100
 
 def warn_of_history(history: History) -> None:
     """Warn about a history from which little can be learned; the text is constant, so that Python shows it once."""
-    for message in _messages(history):
-        warnings.warn(message, OddHistory, stacklevel=2)
+    objectives = history.objectives
+    for k, name in enumerate(objectives.names):
+        for message in _messages(history.of(k), f" of {name!r}" if objectives.several else ""):
+            warnings.warn(message, OddHistory, stacklevel=2)
 
 
-def _messages(history: History) -> list[str]:
+def _messages(history: History, named: str) -> list[str]:
     done, failed = history.completed, history.failed
     values = history.values[done.numbers]
     messages = []
@@ -29,14 +31,14 @@ def _messages(history: History) -> list[str]:
     if len(done) >= MIN_TRIALS:
         if np.all(values == values[0]):
             messages.append(
-                f"all values so far are {history.sign * values[0]:g}; does the objective use its parameters?"
+                f"all values{named} so far are {history.sign * values[0]:g}; does the objective use its parameters?"
             )
         elif _all_equal(done.rows):
             messages.append("all results so far are of one configuration; the others are unexplored")
         elif np.max(np.abs(values)) > LARGEST_VALUE:
             largest = np.max(np.abs(values))
             messages.append(
-                f"values reach {largest:.3g}; if that means that something broke, tell such trials as failed"
+                f"values{named} reach {largest:.3g}; if that means that something broke, tell such trials as failed"
             )
     return messages
 

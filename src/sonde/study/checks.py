@@ -13,7 +13,6 @@ from sonde.text import is_encodable
 from sonde.trials.attributes import plain_attributes
 
 DEFAULT_NAME = "default"  # on the command line, too
-DIRECTIONS = ("minimize", "maximize")
 
 
 def count(value: Any, name: str, *, least: int = 1) -> int:
@@ -35,13 +34,6 @@ def seconds(value: Any, name: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) > 0 or math.isnan(value):
         raise OptionError(f"{name} must be a positive number of seconds, or None, got {value!r}")
     return float(value)
-
-
-def direction(value: Any) -> str:
-    """Return the direction."""
-    if value not in DIRECTIONS:
-        raise OptionError(f"direction must be 'minimize' or 'maximize', got {value!r}")
-    return str(value)
 
 
 def seed(value: Any) -> int:

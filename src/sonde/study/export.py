@@ -8,7 +8,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,19 +33,22 @@ _QUOTED = re.compile(r"'+[=+\-@\t\r]")
 
 def table(trials: Sequence[Trial], space: Space, *, inactive: Any = None) -> list[dict[str, Any]]:
     """Return one flat dict for each trial, all with the same keys; inactive parameters have the value ``inactive``."""
+    values, noise = (_keys(_named(getattr(trial, name)) for trial in trials) for name in ("value", "noise"))
     levels = _keys(trial.constraints for trial in trials)
     gradients = _keys(trial.gradient for trial in trials)
     attributes = _keys(trial.attributes for trial in trials)
     hessian = ("hessian",) if any(trial.hessian for trial in trials) else ()
     return [
         {
-            **{name: getattr(trial, name) for name in _BEFORE},
+            **{name: getattr(trial, name) for name in _BEFORE if name != "value" or not values},
+            **{f"value_{name}": _named(trial.value).get(name) for name in values},
             **{f"params_{name}": trial.params.get(name, inactive) for name in space.names},
             **{f"gradient_{name}": (trial.gradient or {}).get(name) for name in gradients},
             **dict.fromkeys(hessian, trial.hessian),
             **{f"constraints_{name}": (trial.constraints or {}).get(name) for name in levels},
             **{f"attributes_{name}": trial.attributes.get(name) for name in attributes},
-            **{name: getattr(trial, name) for name in _AFTER},
+            **{f"noise_{name}": _named(trial.noise).get(name) for name in noise},
+            **{name: getattr(trial, name) for name in _AFTER if name != "noise" or not noise},
         }
         for trial in trials
     ]
@@ -103,7 +106,7 @@ def cell(column: str, value: Any, *, raw: bool = False) -> str:
         written = label(value) if not isinstance(value, str) else value
     elif value is None:
         return ""
-    elif column == "hessian" or (column.startswith("attributes_") and not _is_words(value)):
+    elif column == "hessian" or isinstance(value, dict) or (column.startswith("attributes_") and not _is_words(value)):
         written = json.dumps(value)
     else:
         written = str(value)
@@ -135,6 +138,11 @@ def _is_words(value: Any) -> bool:
     except ValueError:
         return bool(value)
     return False
+
+
+def _named(value: Any) -> Mapping[str, Any]:
+    """Return the values of several objectives by name; nothing for a single number."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def _keys(mappings: Any) -> list[str]:

@@ -45,8 +45,13 @@ def _matching(found: StudyHeader, wanted: StudyHeader, seed_given: bool) -> Stud
     for field in ("direction", "seed") if seed_given else ("direction",):
         stored, given = getattr(found, field), getattr(wanted, field)
         if stored != given:
-            raise StudyMismatch(f"study {found.name!r} exists with {field}={stored!r}, not {given!r}; {remedy}")
+            raise StudyMismatch(f"study {found.name!r} exists with {_different(field, stored, given)}; {remedy}")
     return found
+
+
+def _different(field: str, stored: object, given: object) -> str:
+    several = field == "direction" and "{" in f"{stored}{given}"
+    return f"objectives={stored}, not {given}" if several else f"{field}={stored!r}, not {given!r}"
 
 
 def key_of(trial: Trial | int) -> TrialKey:

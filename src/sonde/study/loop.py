@@ -12,12 +12,13 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sonde.activity import doing, watching
 from sonde.errors import AllFailed, Interrupted, OptionError, TrialError
 from sonde.execution import Executor, Inline, Processes, Report, Task
+from sonde.study.front import Front
 from sonde.study.interrupts import deferred_interrupts, show_in_one_line
 from sonde.study.pending import Pending, outcome_of, sendable
 from sonde.study.progress import Progress, progress_for
@@ -78,6 +79,7 @@ class Run:
     done: int = 0
     failed: int = 0
     finished: bool = False
+    front: Front = field(default_factory=Front)
 
     def execute(self) -> None:
         """Run until all trials are done."""
@@ -129,7 +131,7 @@ class Run:
 
     def record(self, trial: Trial, report: Report) -> None:
         """Tell one result, call the callbacks, and raise exceptions that ``catch`` does not name."""
-        outcome = outcome_of(report, self.study.space)
+        outcome = outcome_of(report, self.study.space, self.study.objectives)
         with deferred_interrupts():
             told = self.tell(trial, outcome, report)
         if told is None:
@@ -158,11 +160,12 @@ class Run:
         with deferred_interrupts():
             history = self.study.history
             number = history.best()
+            front = len(self.front.numbers(history)) if history.objectives.several else None
         best = None if number is None else float(history.sign * history.values[number])
         done, failed = self.done, self.failed
         if self.total_trials is not None:
             done, failed = history.count(State.COMPLETED, State.FAILED), history.count(State.FAILED)
-        self.progress.show(done, failed, best)
+        self.progress.show(done, failed, best, front)
 
     def counts(self, *states: State) -> int:
         """Return how many trials of the study are in these states."""
@@ -176,7 +179,7 @@ class Run:
             if report is None:
                 running.append(trial)
             else:
-                outcome = outcome_of(report, self.study.space)
+                outcome = outcome_of(report, self.study.space, self.study.objectives)
                 self.study._tell(trial, outcome, sendable(report.attributes, trial))
         if running:
             self.study.release(running)

@@ -21,6 +21,7 @@ from sonde.execution import Executor, Future, Processes, Report, Task
 from sonde.space import Space
 from sonde.trials import Outcome, Trial, failure, to_outcome
 from sonde.trials.attributes import plain_attribute
+from sonde.trials.objectives import ONE, Objectives
 from sonde.trials.outcome import describe
 
 _POLL = 0.02  # seconds, for futures that cannot call back
@@ -174,12 +175,12 @@ def report_if_done(future: Future) -> Report | None:
     return report if isinstance(report, Report) else None
 
 
-def outcome_of(report: Report, space: Space) -> Outcome:
+def outcome_of(report: Report, space: Space, objectives: Objectives = ONE) -> Outcome:
     """Return the outcome of a report."""
     if report.error is not None:
         return failure(report.error)
     try:
-        return to_outcome(report.result, space)
+        return to_outcome(report.result, space, objectives)
     except EvaluationError as error:
         return failure(error)
 

@@ -58,8 +58,8 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         """Leave the last state visible."""
 
-    def show(self, done: int, failed: int, best: float | None) -> None:
-        """Show the counts of this run and the best value so far."""
+    def show(self, done: int, failed: int, best: float | None, front: int | None = None) -> None:
+        """Show the counts of this run and the best value so far; of several objectives, the size of the front."""
 
     def stage(self, what: str) -> None:
         """Show the activity that begins; "" when it ends."""
@@ -93,11 +93,11 @@ class Bar(Progress):
         self._live.update(self._bar, refresh=True)  # in a notebook stop() does not redraw, and would not show the end
         self._live.stop()
 
-    def show(self, done: int, failed: int, best: float | None) -> None:
+    def show(self, done: int, failed: int, best: float | None, front: int | None = None) -> None:
         self._first = done if self._first is None else self._first
         self._bar.update(
             self._task, completed=done if self._total is None else min(done, self._total),
-            count=counted(done, self._total, self._first), best=f"best {number(best)}",
+            count=counted(done, self._total, self._first), best=goal(best, front),
             failed=f"{failed} failed" if failed else "",
         )  # fmt: skip
 
@@ -115,7 +115,7 @@ class Lines(Progress):
     _started: float = field(default_factory=time.monotonic)
     _printed: float = field(default_factory=time.monotonic)
     _reported: set[str] = field(default_factory=set)
-    _state: tuple[int, int, float | None] | None = None
+    _state: tuple[int, int, str] | None = None
     _first: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _over: threading.Event = field(default_factory=threading.Event)
@@ -131,10 +131,10 @@ class Lines(Progress):
         self._stage.begin("")
         self._print()
 
-    def show(self, done: int, failed: int, best: float | None) -> None:
+    def show(self, done: int, failed: int, best: float | None, front: int | None = None) -> None:
         if self._state is None:
             self._first = done
-        self._state = done, failed, best
+        self._state = done, failed, goal(best, front)
 
     def stage(self, what: str) -> None:
         self._stage.begin(what)
@@ -154,7 +154,7 @@ class Lines(Progress):
         trouble = f", {failed} failed" if failed else ""
         stage = f"; {self._stage}" if str(self._stage) else ""
         count, elapsed = counted(done, self.total, self._first), time.monotonic() - self._started
-        line = f"{short(self.title)}: {count}, best {number(best)}{trouble}, {elapsed:.0f} s{stage}\n"
+        line = f"{short(self.title)}: {count}, {best}{trouble}, {elapsed:.0f} s{stage}\n"
         with self._lock:
             sys.stderr.write(line)
             sys.stderr.flush()
@@ -182,9 +182,11 @@ def counted(done: int, total: int | None, first: int) -> str:
     return f"{done}/{total} trials" if done <= total else f"{done} trials, {total} asked for"
 
 
-def number(value: float | None) -> str:
-    """Return a value with six digits."""
-    return "-" if value is None else f"{value:.6g}"
+def goal(best: float | None, front: int | None) -> str:
+    """Return the best value with six digits, or the number of trials on the front, as text."""
+    if front is not None:
+        return f"front {front}"
+    return "best -" if best is None else f"best {best:.6g}"
 
 
 def kind(what: str) -> str:

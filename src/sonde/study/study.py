@@ -17,14 +17,15 @@ from sonde.space import Space
 from sonde.storage import Asker, AskReply, Storage, StudyHeader, open_storage
 from sonde.strategies import Strategy, record, resolve_strategy
 from sonde.study import asking, checks, export, identity, predicting, telling
+from sonde.study import front as fronts
 from sonde.study.best import Best, best_value
 from sonde.study.gradients import with_jac
 from sonde.study.heartbeat import Heartbeat
 from sonde.study.interrupts import interruptible
 from sonde.study.loop import FAILURES, run_loop
-from sonde.study.predicting import Diagnosis, Prediction
 from sonde.study.states import StoredStates
 from sonde.trials import Evaluation, History, Outcome, State, Trial, TrialRecord
+from sonde.trials.objectives import Objectives
 from sonde.trials.reason import one_line
 from sonde.trials.trial import pack_row, to_trial
 
@@ -42,7 +43,7 @@ class Study:
     space
         The space to search.
     direction
-        ``"minimize"`` or ``"maximize"``.
+        ``"minimize"`` (default) or ``"maximize"``.
     storage
         ``"sqlite:///runs.db"``, ``"runs.db"``, ``"postgresql://user@host/database"``, or None for memory.
     name
@@ -54,18 +55,25 @@ class Study:
         options are stored with the study, except functions and other objects.
     lease
         Seconds after which the trials of a dead process are queued again; a living process renews its leases.
+    objectives
+        Several objectives instead of one: ``{"loss": "minimize", "latency": "minimize"}``, or a list of directions,
+        which have the names ``"0"``, ``"1"``, ...
+    thresholds
+        Values of objectives beyond which nothing interests: ``{"latency": 20}``.
     """
 
     def __init__(
         self,
         space: Space,
         *,
-        direction: str = "minimize",
+        direction: str | None = None,
         storage: str | os.PathLike[str] | Storage | None = None,
         name: str | None = None,
         seed: int | None = None,
         strategy: str | Strategy = "auto",
         lease: float = DEFAULT_LEASE,
+        objectives: Mapping[str, str] | Sequence[str] | None = None,
+        thresholds: Mapping[str, float] | None = None,
     ) -> None:
         if not isinstance(space, Space):
             raise OptionError(f"space must be a sonde.Space, got {type(space).__name__}")
@@ -74,7 +82,7 @@ class Study:
         wanted = StudyHeader(
             checks.name(name, stored=opened.url is not None),
             space.to_json(),
-            checks.direction(direction),
+            str(Objectives.of(direction, objectives, thresholds)),
             checks.seed(seed),
             record(self._strategy),
         )
@@ -104,7 +112,8 @@ class Study:
         lease = checks.seconds(lease, "lease")
         # A study in memory dies with its process: no other process could take over its trials.
         self._lease = None if storage.url is None else lease
-        self._history = History(space, 1.0 if header.direction == "minimize" else -1.0)
+        self.objectives = Objectives.from_text(header.direction)
+        self._history = History(space, self.objectives.each[0].sign, objectives=self.objectives)
         self._history.cache = StoredStates(storage, header.key)
         self._trials: list[Trial] = []
         self._trials_revision = 0
@@ -141,10 +150,11 @@ class Study:
         self.close()
 
     def _shown(self, record: TrialRecord) -> Trial:
-        return to_trial(record, self.space, self._header.key)
+        return to_trial(record, self.space, self._header.key, self.objectives)
 
     def __repr__(self) -> str:
-        return f"<Study {self.name!r}: {self.direction}, {len(self.space)} parameters, {len(self.history)} trials>"
+        goal, dimension = self.objectives.described, len(self.space)
+        return f"<Study {self.name!r}: {goal}, {dimension} parameters, {len(self.history)} trials>"
 
     @property
     def name(self) -> str:
@@ -153,8 +163,15 @@ class Study:
 
     @property
     def direction(self) -> str:
-        """``"minimize"`` or ``"maximize"``."""
+        """``"minimize"`` or ``"maximize"``; several objectives have ``directions``."""
+        if self.objectives.several:
+            raise OptionError(f"study {self.name!r} has several objectives; use study.directions")
         return self._header.direction
+
+    @property
+    def directions(self) -> dict[str, str]:
+        """The direction of each objective, by name."""
+        return {each.name: each.direction for each in self.objectives.each}
 
     @property
     def seed(self) -> int:
@@ -215,11 +232,11 @@ class Study:
     def tell(
         self,
         trial: Trial | int,
-        value: float | Evaluation | None = None,
+        value: float | Mapping[str, float] | Sequence[float] | Evaluation | None = None,
         *,
         gradient: Any = None,
         hessian: Any = None,
-        noise: float | None = None,
+        noise: float | Mapping[str, float] | None = None,
         constraints: Mapping[str, float] | None = None,
         failed: str | None = None,
         attributes: Mapping[str, Any] | None = None,
@@ -227,10 +244,11 @@ class Study:
         """Record the result of a trial; it is on disk when this returns.
 
         Give a value, with gradient, noise and so on as in ``sonde.Evaluation``, or ``failed="why"``. NaN and inf count
-        as failed. Telling the same result again changes nothing; another result raises ``ConflictingResult``.
+        as failed. Of several objectives give a dict of values by name, or the values in their order, and gradients by
+        objective. Telling the same result again changes nothing; another result raises ``ConflictingResult``.
         """
         extras = {"gradient": gradient, "hessian": hessian, "noise": noise, "constraints": constraints}
-        outcome = telling.outcome(self.space, value, failed, extras)
+        outcome = telling.outcome(self.space, value, failed, extras, self.objectives)
         told = checks.attributes(attributes) or (trial.attributes if isinstance(trial, Trial) else {})
         return self._tell(trial, outcome, told)
 
@@ -249,7 +267,7 @@ class Study:
         """
         if isinstance(trials, Mapping) or not isinstance(trials, Iterable):
             raise OptionError(f"add_trials takes a list of dicts with params and value (or failed), got {trials!r}")
-        checked = telling.imported(self.space, trials)
+        checked = telling.imported(self.space, trials, self.objectives)
         return self.storage.add(self._header.key, checked) if checked else []
 
     # reading
@@ -274,13 +292,48 @@ class Study:
         """Return the current state of one trial."""
         return self._shown(self.storage.record(self._header.key, identity.number_of(number)))
 
-    def best(self, by: str | None = None) -> Trial:
+    @property
+    def pareto_front(self) -> list[Trial]:
+        """Of several objectives: the completed trials that meet their constraints and that no other one dominates."""
+        self._needs_several("pareto_front", "study.best_trial has the best trial")
+        with self._lock:
+            history = self.history
+            if not len(history.completed):
+                raise NoResult(f"study {self.name!r} has no Pareto front yet: {self._why_no_best(history)}")
+            return [self.trial(number) for number in fronts.front(history).tolist()]
+
+    def hypervolume(self, reference: Mapping[str, float] | Sequence[float] | None = None) -> float:
+        """Return the hypervolume between the Pareto front and a reference point.
+
+        The reference point has the worst value of interest of each objective. The default is the thresholds, and where
+        there is none a little worse than the front. It moves with the front: to compare studies, give one.
+        """
+        self._needs_several("hypervolume", "study.best_value has the best value")
+        with self._lock:
+            return fronts.hypervolume_of(self.history, reference)
+
+    def _needs_several(self, what: str, remedy: str) -> None:
+        if not self.objectives.several:
+            raise OptionError(f"{what} is for several objectives, and study {self.name!r} has one; {remedy}")
+
+    def best(self, by: str | None = None, *, weights: Mapping[str, float] | None = None) -> Trial:
         """Return the best completed trial that meets its measured constraints.
+
+        Of several objectives: ``weights={"loss": 2, "latency": 1}`` says how much each matters, measured in the range
+        of the Pareto front.
 
         ``by="observed"``: the trial with the best value. ``by="model"``: the trial with the best posterior mean, with
         ``mean`` and ``std`` of the posterior; the first trial of its configuration, if there are several. The default
         is the model if noise was declared or a configuration has had different values.
         """
+        if weights is not None:
+            return self.trial(fronts.preferred(self.history, weights))
+        if self.objectives.several:
+            equal = dict.fromkeys(self.objectives.names, 1)
+            raise OptionError(
+                f"study {self.name!r} has several objectives and so no best trial; study.pareto_front has the trials "
+                f"that no other one dominates, and study.best(weights={equal}) the one for a preference"
+            )
         with self._lock:
             history = self.history
             found = self._best.choose(history, by)
@@ -318,13 +371,26 @@ class Study:
         """Return a text that says which strategy suggests the next trial, and why."""
         return f"{self._strategy.name}: {self._strategy.explain(self.space, self.history)}"
 
-    def predict(self, params: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Prediction:
-        """Return the model's mean and standard deviation of the value at a configuration, or at each of a list."""
-        return predicting.predict(self._strategy, self.space, self.history, params)
+    def predict(self, params: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Any:
+        """Return the model's mean and standard deviation of the value at a configuration, or at each of a list.
 
-    def diagnose(self) -> Diagnosis:
-        """Return how well the model predicts each result from the others (leave-one-out)."""
-        return predicting.diagnose(self._strategy, self.space, self.history)
+        It is a ``Prediction``; of several objectives, a dict of them by name.
+        """
+        return self._of_each(lambda history: predicting.predict(self._strategy, self.space, history, params))
+
+    def diagnose(self) -> Any:
+        """Return how well the model predicts each result from the others (leave-one-out).
+
+        It is a ``Diagnosis``; of several objectives, a dict of them by name.
+        """
+        return self._of_each(lambda history: predicting.diagnose(self._strategy, self.space, history))
+
+    def _of_each(self, function: Callable[[History], Any]) -> Any:
+        """Return a function of the history; of several objectives, that of the history of each, by name."""
+        history = self.history
+        if not self.objectives.several:
+            return function(history)
+        return {name: function(history.of(k)) for k, name in enumerate(self.objectives.names)}
 
     def dataframe(self) -> pd.DataFrame:
         """Return all trials as a pandas DataFrame, one row each."""

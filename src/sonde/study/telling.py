@@ -12,6 +12,7 @@ from sonde.space import Categorical, Parameter, Space
 from sonde.storage.port import FinishedTrial
 from sonde.study import checks, export
 from sonde.trials import Evaluation, Outcome, State, Trial, failure, to_outcome
+from sonde.trials.objectives import ONE, Objectives
 from sonde.trials.trial import pack_row
 
 EXTRAS = ("gradient", "hessian", "noise", "constraints")
@@ -21,7 +22,9 @@ _SHOWN = {"number", "state", "error", "worker", "created", "started", "finished"
 _INACTIVE = object()
 
 
-def outcome(space: Space, value: Any, failed: str | None, extras: Mapping[str, Any]) -> Outcome:
+def outcome(
+    space: Space, value: Any, failed: str | None, extras: Mapping[str, Any], objectives: Objectives = ONE
+) -> Outcome:
     """Return the checked outcome of a value with those extras that are not None, or of a failure."""
     extras = {name: told for name, told in extras.items() if told is not None}
     if failed is not None:
@@ -35,16 +38,16 @@ def outcome(space: Space, value: Any, failed: str | None, extras: Mapping[str, A
     if isinstance(value, Evaluation):
         if extras:
             raise OptionError(f"an Evaluation has its own {', '.join(extras)}; leave out {', '.join(extras)}")
-        return to_outcome(value, space)
-    return to_outcome(Evaluation(value, **extras), space)
+        return to_outcome(value, space, objectives)
+    return to_outcome(Evaluation(value, **extras), space, objectives)
 
 
-def imported(space: Space, trials: Iterable[Any]) -> list[FinishedTrial]:
+def imported(space: Space, trials: Iterable[Any], objectives: Objectives = ONE) -> list[FinishedTrial]:
     """Return row, outcome and attributes of finished trials; trials without a result are skipped with a warning."""
     if hasattr(trials, "to_dict"):  # a DataFrame
         trials = trials.to_dict("records")
     importer = Importer(space)
-    read = [_finished(space, importer, position, entry) for position, entry in enumerate(trials)]
+    read = [_finished(importer, position, entry, objectives) for position, entry in enumerate(trials)]
     kept = [one for one in read if one is not None]
     if len(kept) < len(read):
         skipped = f"{len(read) - len(kept)} of {len(read)} trials"
@@ -54,14 +57,15 @@ def imported(space: Space, trials: Iterable[Any]) -> list[FinishedTrial]:
     return kept
 
 
-def _finished(space: Space, importer: Importer, position: int, entry: Any) -> FinishedTrial | None:
+def _finished(importer: Importer, position: int, entry: Any, objectives: Objectives) -> FinishedTrial | None:
     """Return one finished trial; errors name its position."""
+    space = importer.space
     try:
         known = importer.read(entry)
         if known is None:
             return None
         extras = {name: known.get(name) for name in EXTRAS}
-        told = outcome(space, known.get("value"), known.get("failed"), extras)
+        told = outcome(space, known.get("value"), known.get("failed"), extras, objectives)
         return pack_row(space.row(known["params"])), told, checks.attributes(known.get("attributes"))
     except ValueError as error:
         raise type(error)(f"trials[{position}]: {error}") from None
@@ -77,7 +81,7 @@ class Importer:
     """
 
     def __init__(self, space: Space) -> None:
-        self._space = space
+        self.space = space
         self._known: dict[str, dict[str, list[Any]]] = {}
 
     def read(self, entry: Any) -> dict[str, Any] | None:
@@ -110,7 +114,7 @@ class Importer:
 
     def _restored(self, name: str, value: Any) -> Any:
         """Return the choice with this plain form; other values unchanged, for the space to check."""
-        parameter = self._space.parameters.get(name)
+        parameter = self.space.parameters.get(name)
         if not isinstance(parameter, Categorical) or value in parameter:
             return value
         return self._only("plain", name, parameter, _text(value), value)
@@ -133,16 +137,16 @@ class Importer:
         written = all(isinstance(value, str | None) for value in row.values())  # a row of a file, not of a DataFrame
         given = {name: _read(name, value) if written else value for name, value in row.items() if not _missing(value)}
         entry: dict[str, Any] = {name: given[name] for name in given if name in _TOLD | _SHOWN}
-        for group in ("gradient", "constraints", "attributes"):
+        for group in ("value", "noise", "gradient", "constraints", "attributes"):
             inside = {name: value for name, value in given.items() if name.startswith(f"{group}_")}
             if inside:
                 entry[group] = {name.partition("_")[2]: value for name, value in inside.items()}
-        columns = [(name, own) for name, own in self._space.parameters.items() if f"params_{name}" in row]
+        columns = [(name, own) for name, own in self.space.parameters.items() if f"params_{name}" in row]
         shown = {name: self._value(name, own, row[f"params_{name}"], written) for name, own in columns}
         entry["params"] = {name: value for name, value in shown.items() if value is not _INACTIVE}
-        unknown = [name for name in row if name.startswith("params_") and name[7:] not in self._space.parameters]
+        unknown = [name for name in row if name.startswith("params_") and name[7:] not in self.space.parameters]
         if unknown:
-            raise OptionError(f"there is no parameter {unknown[0][7:]!r}; the space has {', '.join(self._space.names)}")
+            raise OptionError(f"there is no parameter {unknown[0][7:]!r}; the space has {', '.join(self.space.names)}")
         return entry
 
     def _value(self, name: str, parameter: Parameter, shown: Any, written: bool) -> Any:
@@ -165,7 +169,7 @@ def _missing(value: Any) -> bool:
 def _read(column: str, cell: str) -> Any:
     """Return the value of a cell of a file."""
     written = export.unquoted(cell)
-    if column == "hessian" or column.startswith("attributes_"):
+    if column == "hessian" or column.startswith(("gradient_", "attributes_")):
         try:
             return json.loads(written)
         except ValueError:

@@ -15,7 +15,7 @@ from sonde.errors import ConflictingResult, IllegalTransition, OptionError, Stud
 from sonde.storage import Asker, Storage, StudyHeader
 from sonde.storage.rules import new_token
 from sonde.testing.storage_asking import AskingContract
-from sonde.testing.storage_calls import DONE, FULL, HEADER, ROW, ask, begin, drawn, finish, keys, states, tell
+from sonde.testing.storage_calls import DONE, FULL, HEADER, ROW, SEVERAL, ask, begin, drawn, finish, keys, states, tell
 from sonde.trials import History, Outcome, State, TrialKey, failure
 
 
@@ -194,6 +194,22 @@ class StorageContract(AskingContract):
             tell(storage, study, 0, DONE, {"bad": object()})
         assert tell(storage, study, 0, DONE, {"b": 3}).attributes == {"a": 1, "b": 3}
 
+    def test_values_of_several_objectives_come_back_as_they_were(self, storage: Storage) -> None:
+        study = storage.create_study(replace(HEADER, direction='{"loss": "minimize", "size": "maximize"}')).key
+        number = ask(storage, study)[0]
+        assert tell(storage, study, number, SEVERAL).outcome == SEVERAL
+        assert tell(storage, study, number, SEVERAL).outcome == SEVERAL  # told again
+        other = replace(SEVERAL, objectives=struct.pack("<4d", 0.4, -1e300, float("nan"), 0.5))
+        with pytest.raises(ConflictingResult, match=r"\[0\.3, -1e\+300\]"):
+            tell(storage, study, number, other)
+        assert storage.add(study, [(ROW, other, {}), (ROW, DONE, {})]) == [1, 2]
+        told = [SEVERAL.objectives, other.objectives, None]
+        assert [row[-1] for row in storage.changes(study, 0).rows] == told
+        records = storage.records(study, 0)[1]
+        assert [record.outcome and record.outcome.objectives for record in records] == told
+        assert storage.record(study, 1).outcome == other
+        assert storage.studies()[0].best is None
+
     # reading
 
     def test_changes_return_only_what_is_new(self, storage: Storage, study: str) -> None:
@@ -205,7 +221,7 @@ class StorageContract(AskingContract):
         second = storage.changes(study, first.revision)
         assert second.revision > first.revision
         expected = (1, "completed", second.revision, ROW, FULL.value, FULL.noise, FULL.gradient, FULL.hessian,
-                    FULL.constraints)  # fmt: skip
+                    FULL.constraints, FULL.objectives)  # fmt: skip
         assert [tuple(row) for row in second.rows] == [expected]
 
     def test_records_are_incremental_too(self, storage: Storage, study: str) -> None:

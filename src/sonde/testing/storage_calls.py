@@ -12,6 +12,7 @@ from sonde.trials import Outcome, State, TrialKey, TrialRecord
 ROW = struct.pack("<2d", 0.25, 3.0)
 DONE = Outcome(State.COMPLETED, value=1.5)
 FULL = Outcome(State.COMPLETED, -1e300, 0.5, struct.pack("<2d", 1.0, float("nan")), ROW + ROW[:8], {"memory": -2.0})
+SEVERAL = Outcome(State.COMPLETED, gradient=ROW, objectives=struct.pack("<4d", 0.3, -1e300, float("nan"), 0.5))
 HEADER = StudyHeader("study", '{"any": "text"}', "minimize", 7, "sobol")
 
 

@@ -1,7 +1,10 @@
 """All trials of a study as arrays, for strategies.
 
-Symbols: n trials, d parameters. Row i of every array is trial number i. Values are signed so that lower is better.
-Memory is linear in n; unit-cube points and derivatives are computed on first use.
+Symbols: n trials, d parameters, K objectives. Row i of every array is trial number i. Values are signed so that lower
+is better. Memory is linear in n; unit-cube points and derivatives are computed on first use.
+
+With several objectives there is no single value. ``outcomes`` has the values of all; ``of(k)`` is the history of one of
+them, and ``with_values`` the history of any function of them: what reads one objective reads these.
 
 ``update`` takes the rows that changed, so that a history never has to be read again as a whole.
 """
@@ -10,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -19,9 +23,10 @@ import numpy as np
 
 from sonde.arrays import Array, Integers, Mask
 from sonde.space import Space
+from sonde.trials.objectives import ONE, Objectives
 from sonde.trials.outcome import unpack_gradient, unpack_hessian
 from sonde.trials.state import State
-from sonde.trials.trial import unpack_row
+from sonde.trials.trial import checked_objectives, unpack_row
 
 _CODE = {state: code for code, state in enumerate(State)} | {state.value: code for code, state in enumerate(State)}
 
@@ -32,7 +37,7 @@ ROUNDING = 1e-9  # relative difference below which two values of a configuration
 class Changes:
     """The trials that changed since some revision, and the revision that a reader has after them.
 
-    A row has number, state, revision, row, value, noise, gradient, hessian and constraints of a trial.
+    A row has number, state, revision, row, value, noise, gradient, hessian, constraints and objectives of a trial.
     """
 
     revision: int
@@ -80,9 +85,10 @@ class Points:
 class History:
     """All trials of a study as arrays. Strategies must not change it."""
 
-    def __init__(self, space: Space, sign: float = 1.0) -> None:
+    def __init__(self, space: Space, sign: float = 1.0, *, objectives: Objectives = ONE) -> None:
         self.space = space
         self.sign = sign
+        self.objectives = objectives
         self.revision = 0
         self.cache: StateCache | None = None  # of fitted models, shared between processes; a study sets it
         self._rows = _Column(len(space))
@@ -91,6 +97,7 @@ class History:
         self._revisions = _Column()
         self._values = _Column()
         self._noise = _Column()
+        self._outcomes = _Column(2 * len(objectives))  # of several objectives: values, then noise
         self._violations = _Column()
         self.gradients: dict[int, bytes] = {}
         self.hessians: dict[int, bytes] = {}
@@ -105,7 +112,7 @@ class History:
         self.revision = max(self.revision, changes.revision)
         if not changes.rows:
             return
-        numbers, states, revisions, rows, values, noise, gradients, hessians, constraints = zip(
+        numbers, states, revisions, rows, values, noise, gradients, hessians, constraints, told = zip(
             *changes.rows, strict=True
         )
         width = 8 * len(self.space)
@@ -119,18 +126,64 @@ class History:
         self._revisions.put(index, np.array(revisions, dtype=float))
         self._values.put(index, self.sign * np.array(values, dtype=float))
         self._noise.put(index, np.array(noise, dtype=float))
+        if self.objectives.several:
+            self._outcomes.put(index, self._unpacked(numbers, told))
         violations = [max(levels.values(), default=0.0) if levels else 0.0 for levels in constraints]
         self._violations.put(index, np.array(violations))
         extras = (self.gradients, gradients), (self.hessians, hessians), (self.constraints, constraints)
-        for column, told in extras:
-            column.update((number, item) for number, item in zip(numbers, told, strict=True) if item is not None)
+        for column, items in extras:
+            column.update((number, item) for number, item in zip(numbers, items, strict=True) if item is not None)
         if self._known_rows is not None:
             self._known_rows.update(rows)
         for name in ("completed", "pending", "failed", "arrivals"):
             self.__dict__.pop(name, None)
 
+    def _unpacked(self, numbers: Sequence[int], told: Sequence[bytes | None]) -> Array:
+        """Return values and noise (n, 2 K) of several objectives; NaN where a trial has none."""
+        count = len(self.objectives)
+        missing = np.full(2 * count, np.nan, dtype="<f8").tobytes()
+        packed = [
+            missing if one is None else checked_objectives(one, number, count)
+            for number, one in zip(numbers, told, strict=True)
+        ]
+        return np.frombuffer(b"".join(packed), dtype="<f8").reshape(len(numbers), -1)
+
     def __len__(self) -> int:
         return self._states.length
+
+    @property
+    def outcomes(self) -> Array:
+        """The values of all objectives (n, K), signed so that lower is better; NaN where a trial has none."""
+        if not self.objectives.several:
+            return self.values[:, None]
+        return self.objectives.signs * self._outcomes.view[:, : len(self.objectives)]
+
+    def of(self, objective: int) -> History:
+        """Return the history of one of several objectives."""
+        if not self.objectives.several:
+            return self
+        count = len(self.objectives)
+        view = self.with_values(self.outcomes[:, objective], self._outcomes.view[:, count + objective])
+        view.sign = float(self.objectives.signs[objective])
+        for name in ("gradients", "hessians"):
+            packed = getattr(self, name)
+            setattr(view, name, {number: _part(each, objective, count) for number, each in packed.items()})
+        return view
+
+    def with_values(self, values: Array, noise: Array | None = None) -> History:
+        """Return a history of the same trials with values (n,), lower is better, and without derivatives."""
+        view = copy(self)
+        for name in ("completed", "pending", "failed", "arrivals"):
+            view.__dict__.pop(name, None)
+        view.objectives, view.sign = ONE, 1.0
+        view._values, view._noise = _Column(), _Column()
+        if len(self):
+            index = np.arange(len(self))
+            view._values.put(index, values)
+            view._noise.put(index, np.full(len(self), np.nan) if noise is None else noise)
+        view.gradients, view.hessians = {}, {}
+        view._first_values, view._compared, view._noise_found = {}, 0, False
+        return view
 
     @property
     def states(self) -> Integers:
@@ -181,7 +234,7 @@ class History:
     @property
     def noisy(self) -> bool:
         """Whether noise was declared for any value."""
-        return bool(np.any(self.noise > 0))
+        return bool(np.any(self.noise > 0) or np.any(self._outcomes.view[:, len(self.objectives) :] > 0))
 
     @property
     def noise_found(self) -> bool:
@@ -228,9 +281,12 @@ class History:
         return int(np.isin(self._states.view, [_CODE[state] for state in states]).sum())
 
     def best(self) -> int | None:
-        """Return the number of the best feasible completed trial, the earliest among equals."""
+        """Return the number of the best feasible completed trial, the earliest among equals.
+
+        Several objectives have none.
+        """
         usable = (self._states.view == _CODE[State.COMPLETED]) & self.feasible
-        if not usable.any():
+        if self.objectives.several or not usable.any():
             return None
         return int(np.argmin(np.where(usable, self.values, np.inf)))
 
@@ -244,7 +300,9 @@ class History:
 
     @property
     def has_gradients(self) -> bool:
-        """Whether any completed trial has a gradient."""
+        """Whether any completed trial has a gradient, of any objective."""
+        if self.objectives.several:
+            return any(self.of(k).has_gradients for k in range(len(self.objectives)))
         done = self.states == _CODE[State.COMPLETED]
         return any(done[i] and np.isfinite(self.unit_gradients(np.array([i]))).any() for i in self.gradients)
 
@@ -279,6 +337,12 @@ class History:
     def _lattice(self, row: Array) -> bool:
         entries = zip(row.tolist(), self.space.codec.axes, strict=True)
         return not any(axis.continuous and entry == entry for entry, axis in entries)
+
+
+def _part(packed: bytes, objective: int, count: int) -> bytes:
+    """Return the derivatives of one of several objectives."""
+    size = len(packed) // count
+    return packed[objective * size : (objective + 1) * size]
 
 
 class _Column:

@@ -4,13 +4,14 @@
 not a number raises ``EvaluationError``.
 
 Packed derivatives are float64 in the order of the space, NaN where unknown: d numbers for a gradient, the
-d (d + 1) / 2 of the upper triangle, row by row, for a Hessian.
+d (d + 1) / 2 of the upper triangle, row by row, for a Hessian. Of several objectives the values are packed, too: K
+values, then K standard deviations; and the derivatives of all objectives follow each other.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +22,10 @@ from sonde.errors import EvaluationError
 from sonde.space import Space
 from sonde.space.parameters import as_float
 from sonde.trials.attributes import short
+from sonde.trials.objectives import ONE, Objectives
 from sonde.trials.state import State
 
+SEVERAL = "several objectives are declared: Study(space, objectives={...})"
 MAX_ERROR_CHARACTERS = 20_000
 
 
@@ -33,10 +36,10 @@ class Evaluation:
     Parameters
     ----------
     value
-        The value of the objective.
+        The value of the objective; of several, a dict by name or a sequence in their order.
     gradient
         Derivatives in the parameters' own units: a dict by name (any subset of the numeric parameters), or a sequence
-        in the order of the space.
+        in the order of the space. Of several objectives, a dict of these by objective; so are Hessian and noise.
     hessian
         Second derivatives: a dict of dicts by name, or a square array in the order of the space.
     noise
@@ -45,10 +48,10 @@ class Evaluation:
         Measured constraints by name; a value of at most zero is feasible.
     """
 
-    value: float
-    gradient: Mapping[str, float] | Sequence[float] | None = field(default=None, kw_only=True)
-    hessian: Mapping[str, Mapping[str, float]] | Sequence[Sequence[float]] | None = field(default=None, kw_only=True)
-    noise: float | None = field(default=None, kw_only=True)
+    value: float | Mapping[str, float] | Sequence[float]
+    gradient: Mapping[str, Any] | Sequence[float] | None = field(default=None, kw_only=True)
+    hessian: Mapping[str, Any] | Sequence[Sequence[float]] | None = field(default=None, kw_only=True)
+    noise: float | Mapping[str, float] | None = field(default=None, kw_only=True)
     constraints: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
 
@@ -63,6 +66,7 @@ class Outcome:
     hessian: bytes | None = None
     constraints: Mapping[str, float] | None = None
     error: str | None = None
+    objectives: bytes | None = None  # values and noise of several objectives, packed
 
 
 def failure(reason: Any) -> Outcome:
@@ -84,22 +88,105 @@ def describe(error: object) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def to_outcome(result: Any, space: Space) -> Outcome:
-    """Return the outcome of a number or ``Evaluation``."""
+def to_outcome(result: Any, space: Space, objectives: Objectives = ONE) -> Outcome:
+    """Return the outcome of a number, of the numbers of several objectives, or of an ``Evaluation``."""
     evaluation = result if isinstance(result, Evaluation) else Evaluation(result)
-    value = real(evaluation.value, "the value")
-    if not math.isfinite(value):
-        return failure(f"the value is {value}")
-    noise = None if evaluation.noise is None else real(evaluation.noise, "noise")
-    if noise is not None and not (math.isfinite(noise) and noise >= 0):
-        raise EvaluationError(f"noise is a standard deviation, zero or more, got {noise}")
+    values = _values(evaluation.value, objectives)
+    for name, value in values.items():
+        if not math.isfinite(value):
+            return failure(f"{_called('value', name, objectives)} is {value}")
+    noise = {
+        name: _deviation(own, _called("noise", name, objectives))
+        for name, own in _by_objective(evaluation.noise, "noise", objectives).items()
+    }
     constraints = _constraints(evaluation.constraints)
     broken = [name for name, level in (constraints or {}).items() if not math.isfinite(level)]
     if broken:
         return failure(f"the constraint {broken[0]!r} is {constraints[broken[0]]}")  # type: ignore[index]
-    gradient = None if evaluation.gradient is None else _gradient(evaluation.gradient, space)
-    hessian = None if evaluation.hessian is None else _hessian(evaluation.hessian, space)
-    return Outcome(State.COMPLETED, value, noise, gradient, hessian, constraints)
+    gradient = _joined(evaluation.gradient, "gradient", _gradient, space, objectives)
+    hessian = _joined(evaluation.hessian, "hessian", _hessian, space, objectives)
+    if objectives.several:
+        packed = [*values.values(), *(noise.get(name, math.nan) for name in objectives.names)]
+        told = np.array(packed, dtype="<f8").tobytes()
+        return Outcome(State.COMPLETED, None, None, gradient, hessian, constraints, objectives=told)
+    (only,) = objectives.names
+    return Outcome(State.COMPLETED, values[only], noise.get(only), gradient, hessian, constraints)
+
+
+def unpack_objectives(packed: bytes) -> tuple[Array, Array]:
+    """Return values (K,) and standard deviations (K,) of several objectives, NaN where unknown."""
+    numbers = np.frombuffer(packed, dtype="<f8")
+    return numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+
+
+def _called(what: str, name: str, objectives: Objectives) -> str:
+    """Return what a number is called in a message."""
+    return f"the {what} of {name!r}" if objectives.several else "the value" if what == "value" else what
+
+
+def _values(told: Any, objectives: Objectives) -> dict[str, float]:
+    """Return the value of every objective by name, in their order."""
+    if not objectives.several:
+        if isinstance(told, Mapping | tuple | list):
+            hint = "(value, gradient) needs jac=True; " if isinstance(told, tuple) and len(told) == 2 else ""
+            kind = type(told).__name__
+            raise EvaluationError(f"the value must be a number, got {kind} {short(told)}; {hint}{SEVERAL}")
+        return {objectives.names[0]: real(told, "the value")}
+    if isinstance(told, Mapping):
+        given = dict(told)
+    else:
+        given = dict(zip(objectives.names, _sequence(told, objectives), strict=True))
+    missing = [name for name in objectives.names if name not in given]
+    unknown = [str(name) for name in given if name not in objectives.names]
+    if missing or unknown:
+        wrong = f"{', '.join(missing)} missing" if missing else f"{', '.join(unknown)} unknown"
+        raise EvaluationError(f"a value is needed for each of {', '.join(objectives.names)}: {wrong}")
+    return {name: real(given[name], _called("value", name, objectives)) for name in objectives.names}
+
+
+def _sequence(told: Any, objectives: Objectives) -> list[Any]:
+    try:
+        listed = None if isinstance(told, str) else list(told)
+    except TypeError:
+        listed = None
+    if listed is None or len(listed) != len(objectives):
+        raise EvaluationError(
+            f"this study has {len(objectives)} objectives; tell a dict by name ({', '.join(objectives.names)}) or "
+            f"{len(objectives)} numbers in that order, got {short(told)}"
+        )
+    return listed
+
+
+def _by_objective(told: Any, what: str, objectives: Objectives) -> dict[str, Any]:
+    """Return noise or derivatives by objective; those of the only objective are given as they are."""
+    if told is None:
+        return {}
+    if not objectives.several:
+        return {objectives.names[0]: told}
+    if not isinstance(told, Mapping):
+        raise EvaluationError(f"{what} must be a dict by objective ({', '.join(objectives.names)}), got {short(told)}")
+    for name in told:
+        if name not in objectives.names:
+            raise EvaluationError(f"{what} names {name!r}; the objectives are {', '.join(objectives.names)}")
+    return {name: own for name, own in told.items() if own is not None}
+
+
+def _deviation(told: Any, what: str) -> float:
+    noise = real(told, what)
+    if not (math.isfinite(noise) and noise >= 0):
+        raise EvaluationError(f"{what} is a standard deviation, zero or more, got {noise}")
+    return noise
+
+
+def _joined(
+    told: Any, what: str, packed: Callable[[Any, Space], bytes], space: Space, objectives: Objectives
+) -> bytes | None:
+    """Return the packed derivatives of all objectives, NaN where unknown; None if there are none."""
+    given = {name: packed(own, space) for name, own in _by_objective(told, what, objectives).items()}
+    if not given:
+        return None
+    missing = np.full(len(next(iter(given.values()))) // 8, np.nan).astype("<f8").tobytes()
+    return b"".join(given.get(name, missing) for name in objectives.names)
 
 
 def real(value: Any, what: str) -> float:

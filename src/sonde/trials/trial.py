@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sonde.errors import StorageError
 from sonde.space import Space
-from sonde.trials.outcome import Outcome, unpack_gradient, unpack_hessian
+from sonde.trials.objectives import ONE, Objectives
+from sonde.trials.outcome import Outcome, unpack_gradient, unpack_hessian, unpack_objectives
 from sonde.trials.state import State
 
 
@@ -62,10 +64,10 @@ class Trial(Mapping[str, Any]):
     number: int
     params: Mapping[str, Any]
     state: State = State.RUNNING
-    value: float | None = None
-    gradient: Mapping[str, float] | None = None
-    hessian: Mapping[str, Mapping[str, float]] | None = None
-    noise: float | None = None
+    value: Any = None  # a number; of several objectives a dict by name, and so are gradient, Hessian and noise
+    gradient: Mapping[str, Any] | None = None
+    hessian: Mapping[str, Any] | None = None
+    noise: float | Mapping[str, float] | None = None
     constraints: Mapping[str, float] | None = None
     error: str | None = None
     worker: str | None = None
@@ -128,17 +130,18 @@ def unpack_row(packed: bytes, number: int, size: int) -> Any:
     return np.frombuffer(packed, dtype="<f8")
 
 
-def to_trial(record: TrialRecord, space: Space, study: str | None = None) -> Trial:
+def to_trial(record: TrialRecord, space: Space, study: str | None = None, objectives: Objectives = ONE) -> Trial:
     """Return the user's view of a record."""
     outcome = record.outcome or Outcome(record.state)
+    value, noise = _told_values(outcome, objectives, record.number)
     return Trial(
         number=record.number,
         params=space.codec.configuration(unpack_row(record.row, record.number, len(space))),
         state=record.state,
-        value=outcome.value,
-        gradient=_named_gradient(outcome.gradient, space),
-        hessian=_named_hessian(outcome.hessian, space),
-        noise=outcome.noise,
+        value=value,
+        gradient=_by_objective(outcome.gradient, partial(_named_gradient, space=space), objectives),
+        hessian=_by_objective(outcome.hessian, partial(_named_hessian, space=space), objectives),
+        noise=noise,
         constraints=outcome.constraints,
         error=outcome.error,
         worker=record.worker,
@@ -151,6 +154,34 @@ def to_trial(record: TrialRecord, space: Space, study: str | None = None) -> Tri
         token=None if record.state is State.WAITING else record.token,  # the process that asks for it draws a new one
         study=study,
     )
+
+
+def _told_values(outcome: Outcome, objectives: Objectives, number: int) -> tuple[Any, Any]:
+    """Return value and noise; of several objectives, by name."""
+    if outcome.objectives is None:
+        return outcome.value, outcome.noise
+    values, deviations = unpack_objectives(checked_objectives(outcome.objectives, number, len(objectives)))
+    noise = {name: own for name, own in zip(objectives.names, deviations.tolist(), strict=True) if own == own}
+    return dict(zip(objectives.names, values.tolist(), strict=True)), noise or None
+
+
+def _by_objective(packed: bytes | None, named: Callable[[bytes | None], Any], objectives: Objectives) -> Any:
+    """Return derivatives by name; those of several objectives by objective, where they are known."""
+    if packed is None or not objectives.several:
+        return named(packed)
+    size = len(packed) // len(objectives)
+    every = {name: named(packed[k * size : (k + 1) * size]) for k, name in enumerate(objectives.names)}
+    return {name: own for name, own in every.items() if own}
+
+
+def checked_objectives(packed: bytes, number: int, count: int) -> bytes:
+    """Return the packed values of several objectives; raise ``StorageError`` where they are not one for each."""
+    if len(packed) != 16 * count:
+        raise StorageError(
+            f"trial {number} is damaged in the database: it has {len(packed)} bytes of values, not {16 * count}; "
+            "restore the database from a copy, or delete that row"
+        )
+    return packed
 
 
 def _named_gradient(packed: bytes | None, space: Space) -> dict[str, float] | None:

@@ -64,14 +64,13 @@ def summaries(connection: sa.Connection) -> list[StudySummary]:
     for study, state, number in connection.execute(COUNTS):
         if state in list(State):
             counts.setdefault(study, {})[State(state)] = number
-    values = {study: [low, high] for study, low, high in connection.execute(EXTREMES)}
+    values = {study: [low, high] for study, low, high in connection.execute(EXTREMES) if low is not None}
     for study, value, levels in connection.execute(CONSTRAINED):
-        if _feasible(levels):
+        if value is not None and _feasible(levels):
             values.setdefault(study, []).append(value)
-    best = {"minimize": min, "maximize": max}
     headers = [StudyHeader(*row) for row in connection.execute(sa.select(*HEADER).order_by(studies.c.name))]
     return [
-        StudySummary(own, counts.get(ids[own.key], {}), best[own.direction](values.get(ids[own.key], []), default=None))
+        StudySummary(own, counts.get(ids[own.key], {}), rules.best_of(own.direction, values.get(ids[own.key], [])))
         for own in headers
     ]
 

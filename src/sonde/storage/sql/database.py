@@ -34,7 +34,7 @@ from sonde.storage.sql import urls
 from sonde.storage.sql.clock import BootClock, server_clock
 
 PATIENCE = 60.0
-SCHEMA_VERSION = "0002"
+SCHEMA_VERSION = "0003"
 OLDER_VERSIONS = ("0001",)
 _VERSION = sa.table("sonde_version", sa.column("version_num"))
 _ADVISORY_LOCK = 0x50DE  # an arbitrary number

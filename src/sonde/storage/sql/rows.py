@@ -14,15 +14,18 @@ _NUMBER = (float, int, type(None))
 
 
 def to_changes(revision: int, rows: Any) -> Changes:
-    """Return the changes of rows of ``SELECT_CHANGED``; constraints are the last column."""
-    return Changes(revision, [(*(row if _sound(*row[:6]) else _checked(row))[:-1], _levels(row)) for row in rows])
+    """Return the changes of rows of ``SELECT_CHANGED``; constraints are the last column but one."""
+    return Changes(
+        revision, [(*(row if _sound(*row[:6]) else _checked(row))[:-2], _levels(row), row[-1]) for row in rows]
+    )
 
 
 def outcome_columns(outcome: Outcome) -> dict[str, Any]:
     """Return the columns of an outcome."""
     constraints = None if outcome.constraints is None else json.dumps(dict(outcome.constraints))
     return {"state": outcome.state.value, "value": outcome.value, "noise": outcome.noise, "gradient": outcome.gradient,
-            "hessian": outcome.hessian, "constraints": constraints, "error": outcome.error}  # fmt: skip
+            "hessian": outcome.hessian, "constraints": constraints, "error": outcome.error,
+            "objectives": outcome.objectives}  # fmt: skip
 
 
 def to_record(row: Any) -> TrialRecord:
@@ -30,7 +33,8 @@ def to_record(row: Any) -> TrialRecord:
     state = State(_checked(row).state)
     outcome = None
     if state.finished:
-        outcome = Outcome(state, row.value, row.noise, row.gradient, row.hessian, _levels(row), row.error)
+        outcome = Outcome(state, row.value, row.noise, row.gradient, row.hessian, _levels(row), row.error,
+                          row.objectives)  # fmt: skip
     attributes = _json(row, row.attributes, "attributes") if row.attributes else {}
     return TrialRecord(row.number, state, row.row, outcome, row.worker, row.created, row.started, row.finished,
                        row.retry_of, attributes, row.token)  # fmt: skip

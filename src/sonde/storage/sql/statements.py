@@ -15,7 +15,7 @@ from sonde.storage.sql.tables import states, studies, tickets, trials
 from sonde.trials import State
 
 _CHANGED = (trials.c.number, trials.c.state, trials.c.revision, trials.c.row, trials.c.value, trials.c.noise,
-            trials.c.gradient, trials.c.hessian, trials.c.constraints)  # fmt: skip
+            trials.c.gradient, trials.c.hessian, trials.c.constraints, trials.c.objectives)  # fmt: skip
 _RECORD = (*_CHANGED, trials.c.error, trials.c.worker, trials.c.created, trials.c.started, trials.c.finished,
            trials.c.retry_of, trials.c.attributes, trials.c.token)  # fmt: skip
 _suggester = studies.c.holder.label("suggester")
@@ -145,8 +145,8 @@ FINISH = (
     sa.update(trials)
     .where(_one)
     .values({name: sa.bindparam("new_" + name) for name in (
-        "state", "revision", "value", "noise", "gradient", "hessian", "constraints", "error", "finished",
-        "attributes")})
+        "state", "revision", "value", "noise", "gradient", "hessian", "constraints", "objectives", "error",
+        "finished", "attributes")})
     .values(lease=None)
 )  # fmt: skip
 END = (

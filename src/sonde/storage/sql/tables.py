@@ -56,6 +56,7 @@ trials = sa.Table(
     sa.Column("attributes", sa.Text),
     sa.Column("token", sa.Text),  # None: written by 0.1.0
     sa.Column("lease_seconds", sa.Double),  # how long it is
+    sa.Column("objectives", sa.LargeBinary),  # values and noise of several objectives
     sa.Index("trials_by_revision", "study_id", "revision"),
     sa.Index("trials_by_state", "study_id", "state"),
     sa.Index("trials_by_token", "study_id", "token", unique=True),

@@ -14,6 +14,7 @@ import numpy as np
 from sonde.acquisition.averages import Average, FeasibilityWeighted, ProbabilityOfFeasibility
 from sonde.acquisition.closed import FORMULAS
 from sonde.acquisition.entropy import Entropy
+from sonde.acquisition.hypervolume import ExpectedHypervolumeImprovement, MonteCarloHypervolumeImprovement
 from sonde.acquisition.montecarlo import MonteCarlo
 from sonde.acquisition.pointwise import Pointwise
 from sonde.acquisition.port import Acquisition
@@ -21,8 +22,10 @@ from sonde.acquisition.utilities import UTILITIES, Utility
 from sonde.arrays import Array
 from sonde.errors import OptionError
 from sonde.extras import require
+from sonde.pareto.boxes import undominated_boxes
 from sonde.sampling import Key, Stream
-from sonde.strategies.bayesian.fantasies import Fantasies
+from sonde.strategies.bayesian.fantasies import Fantasies, FrontFantasies
+from sonde.strategies.bayesian.front import FrontSurrogate
 from sonde.strategies.bayesian.surrogate import Surrogate
 
 NAMES = (*UTILITIES, "es")
@@ -52,8 +55,8 @@ def needs_fantasies(acquisition: str | Utility) -> bool:
 
 
 def acquire(
-    acquisition: str | Utility, surrogate: Surrogate, pending: Array, fantasies: Sequence[Fantasies], net: Array, *,
-    size: int, seed: int,
+    acquisition: str | Utility, surrogate: Surrogate | FrontSurrogate, pending: Array,
+    fantasies: Sequence[Fantasies | FrontFantasies], net: Array, *, size: int, seed: int,
 ) -> Acquisition:  # fmt: skip
     """Return the acquisition function of ``size`` new points, with pending points (f, d).
 
@@ -61,6 +64,59 @@ def acquire(
     """
     if surrogate.best is None and surrogate.feasibility is not None:
         return ProbabilityOfFeasibility(surrogate.feasibility)
+    if isinstance(surrogate, FrontSurrogate):
+        fronts = [each for each in fantasies if isinstance(each, FrontFantasies)]
+        whole, signed = _hypervolume_improvement(surrogate, pending, fronts, size, seed), False
+    else:
+        own = [each for each in fantasies if isinstance(each, Fantasies)]
+        whole, signed = _improvement(acquisition, surrogate, pending, own, net, size=size, seed=seed)
+    return whole if surrogate.feasibility is None else FeasibilityWeighted(whole, surrogate.feasibility, signed=signed)
+
+
+def fantasies_of(surrogate: Surrogate | FrontSurrogate, room: int, seed: int) -> list[Fantasies] | list[FrontFantasies]:
+    """Return fantasies for each draw of the hyperparameters, with room for so many pending points."""
+    if surrogate.best is None:
+        return []
+    if isinstance(surrogate, FrontSurrogate):
+        return [FrontFantasies.of(surrogate, draw, room, seed) for draw in range(len(surrogate.parts[0].posteriors))]
+    return [Fantasies.of(posterior, surrogate.best, room, seed) for posterior in surrogate.posteriors]
+
+
+def add_pending(
+    surrogate: Surrogate | FrontSurrogate, fantasies: Sequence[Fantasies | FrontFantasies], points: Array
+) -> None:
+    """Condition on fantasies of points (m, d) that became pending."""
+    for each in fantasies:
+        for point in points:
+            if isinstance(each, FrontFantasies):
+                each.add(point)
+            elif isinstance(surrogate, Surrogate):
+                each.add(surrogate.features(point))
+
+
+def _hypervolume_improvement(
+    surrogate: FrontSurrogate, pending: Array, fantasies: Sequence[FrontFantasies], size: int, seed: int
+) -> Acquisition:
+    """Return the expected improvement of the hypervolume: in closed form at one point, else by Monte Carlo."""
+    features = tuple(part.features for part in surrogate.parts)
+    if size == 1:
+        parts: list[Acquisition] = []
+        for each in fantasies:
+            every, posteriors = each.boxes, tuple(part.posterior for part in each.parts)
+            weights = tuple(surrogate.weights(boxes) for boxes in every)
+            parts.append(ExpectedHypervolumeImprovement(posteriors, features, every, weights))
+    else:
+        boxes = undominated_boxes(surrogate.front, surrogate.reference)
+        draws = zip(*(part.posteriors for part in surrogate.parts), strict=True)
+        parts = [MonteCarloHypervolumeImprovement(own, features, boxes, pending, size, seed=seed) for own in draws]
+    return parts[0] if len(parts) == 1 else Average(tuple(parts))
+
+
+def _improvement(
+    acquisition: str | Utility, surrogate: Surrogate, pending: Array, fantasies: Sequence[Fantasies], net: Array, *,
+    size: int, seed: int,
+) -> tuple[Acquisition, bool]:  # fmt: skip
+    """Return the acquisition function of one objective, and whether its values may be negative."""
     signed = False
     if size == 1 and needs_fantasies(acquisition):
         parts: list[Acquisition] = [
@@ -83,8 +139,7 @@ def acquire(
             MonteCarlo(utility, posterior, surrogate.features, surrogate.best or 0.0, pending, size, seed=seed)
             for posterior in surrogate.posteriors
         ]
-    whole = parts[0] if len(parts) == 1 else Average(tuple(parts))
-    return whole if surrogate.feasibility is None else FeasibilityWeighted(whole, surrogate.feasibility, signed=signed)
+    return parts[0] if len(parts) == 1 else Average(tuple(parts)), signed
 
 
 def _representers(surrogate: Surrogate, net: Array, seed: int) -> Array:

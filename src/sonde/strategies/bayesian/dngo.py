@@ -18,6 +18,7 @@ from sonde.strategies.bayesian.loop import Loop
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.schedule import TrustRegionSchedule
 from sonde.strategies.bayesian.search import Search
+from sonde.strategies.bayesian.several import SeveralObjectives
 from sonde.strategies.initial_design import explain_initial_design, first_count
 from sonde.strategies.options import one_of
 from sonde.strategies.port import Strategy
@@ -88,11 +89,12 @@ class DNGO(Strategy):
         )  # fmt: skip
         if (device, optimizer) == ("gpu", "soap"):
             raise OptionError('optimizer="soap" trains on the CPU only; use "auto", "adam" or "sgd" with device="gpu"')
-        self._assemble(BasisModel(basis, recipe, failures), search)
+        self._assemble(lambda: BasisModel(basis, recipe, failures), search)
 
-    def _assemble(self, model: BasisModel, search: Search) -> None:
-        self._model, self._search = model, search
-        self._loop = Loop(TrustRegionSchedule(model), search)
+    def _assemble(self, make: Callable[[], BasisModel], search: Search) -> None:
+        self._model, self._search = make(), search
+        self._loop = Loop(TrustRegionSchedule(self._model), search)
+        self._several = SeveralObjectives(make, search, self._loop)
 
     @staticmethod
     def paper() -> PaperDNGO:
@@ -102,7 +104,8 @@ class DNGO(Strategy):
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return the points of highest acquisition; a missing device is reported before the first trial."""
         self._model.check_device()
-        return self._loop.suggest(space, history, count, key)
+        loop = self._several if history.objectives.several else self._loop
+        return loop.suggest(space, history, count, key)
 
     @one_thread()
     def model(self, space: Space, history: History) -> Predictions:
@@ -114,6 +117,8 @@ class DNGO(Strategy):
         """Describe the surrogate and the acquisition function in use."""
         if not self._loop.ready(space, history):
             return explain_initial_design(first_count(space))
+        if history.objectives.several:
+            return self._several.explain(history)
         return f"models {self._model.describe(space, history)} and maximises {self._search.acquisition_name}"
 
 
@@ -123,4 +128,4 @@ class PaperDNGO(DNGO):
     name = "dngo_paper"
 
     def __init__(self) -> None:
-        self._assemble(BasisModel("networks", PAPER, "noisy"), Search())
+        self._assemble(lambda: BasisModel("networks", PAPER, "noisy"), Search())

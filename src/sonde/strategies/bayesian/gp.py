@@ -19,6 +19,7 @@ from sonde.strategies.bayesian.loop import Loop
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.schedule import TrustRegionSchedule
 from sonde.strategies.bayesian.search import THRIFT, Search
+from sonde.strategies.bayesian.several import SeveralObjectives
 from sonde.strategies.initial_design import explain_initial_design, first_count
 from sonde.strategies.options import one_of
 from sonde.strategies.port import Strategy
@@ -71,11 +72,13 @@ class GP(Strategy):
         )
         self._model = _model(kernel, one_of(hyperparameters, "hyperparameters", tuple(EXPLORING)))
         self._loop = Loop(TrustRegionSchedule(self._model), self._search, AroundCentre())
+        self._several = SeveralObjectives(lambda: _model(kernel, hyperparameters), self._search, self._loop)
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return the points of highest acquisition value; a wrong kernel is reported before the first trial."""
         self._model.check(space)
-        return self._loop.suggest(space, history, count, key)
+        loop = self._several if history.objectives.several else self._loop
+        return loop.suggest(space, history, count, key)
 
     @one_thread()
     def model(self, space: Space, history: History) -> Predictions:
@@ -87,6 +90,8 @@ class GP(Strategy):
         """Say what it does."""
         if not self._loop.ready(space, history):
             return explain_initial_design(first_count(space))
+        if history.objectives.several:
+            return self._several.explain(history)
         surrogate, remark = self._model.summary(space, history)
         scale = "as they are" if surrogate.scale.floor is None else "on a log scale"
         return (

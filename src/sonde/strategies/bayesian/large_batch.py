@@ -55,6 +55,7 @@ def select_large_batch(
     targets share the surrogate of the first. Fewer points are returned if the candidates run out.
     """
     surrogate = targets[0].surrogate
+    assert isinstance(surrogate, Surrogate)  # several objectives are scalarised for a large batch
     boxes = {id(target.box): target.box for target in targets}
     sets = {name: _candidate_set(surrogate, domain, box, len(targets), key) for name, box in boxes.items()}
     points = np.concatenate(list(sets.values()))

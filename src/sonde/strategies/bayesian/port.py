@@ -16,15 +16,19 @@ from sonde.surrogates.exact.region import Region
 from sonde.trials import History
 
 
-class SurrogateModel(Protocol):
+class Fits(Protocol):
     """Fits surrogates."""
-
-    def has_regions(self, space: Space, history: History) -> bool:
-        """Whether a trust region gets a surrogate of its own, rather than one of all results."""
-        ...
 
     def fit(self, space: Space, history: History, key: Key, region: Region | None) -> Surrogate:
         """Return the surrogate of a history with completed trials, to search a trust region; None: the whole space."""
+        ...
+
+
+class SurrogateModel(Fits, Protocol):
+    """Fits surrogates, and says whether there are some of a trust region."""
+
+    def has_regions(self, space: Space, history: History) -> bool:
+        """Whether a trust region gets a surrogate of its own, rather than one of all results."""
         ...
 
 

@@ -14,14 +14,15 @@ import numpy as np
 from sonde.acquisition.utilities import Utility
 from sonde.arrays import Array
 from sonde.sampling import Key, sobol
-from sonde.strategies.bayesian.acquisitions import acquire, needs_fantasies
+from sonde.strategies.bayesian.acquisitions import acquire, add_pending, fantasies_of, needs_fantasies
 from sonde.strategies.bayesian.domain import Domain
-from sonde.strategies.bayesian.fantasies import Fantasies
+from sonde.strategies.bayesian.fantasies import Fantasies, FrontFantasies
 from sonde.strategies.bayesian.joint_search import best_pool
 from sonde.strategies.bayesian.large_batch import LARGE, select_large_batch
 from sonde.strategies.bayesian.point_search import best_point, candidates
 from sonde.strategies.bayesian.target import Target
 
+AllFantasies = list[Fantasies] | list[FrontFantasies]
 THRIFT = {"greedy": 2, "joint": 4}  # divides the effort of later points of a batch; joint ones are moved once more
 
 
@@ -72,20 +73,19 @@ class Search:
             points = np.concatenate([points, point[None]])
             domain.take(point)
             for later in _searched(targets[offset + 1 :]):
-                _condition(fantasies[later], later, point[None])
+                add_pending(later.surrogate, fantasies[later], point[None])
         return points[len(pending) :]
 
-    def _fantasies(self, target: Target, pending: Array, room: int, seed: int) -> list[Fantasies]:
+    def _fantasies(self, target: Target, pending: Array, room: int, seed: int) -> AllFantasies:
         """Return fantasies of the pending points, with room for those that will be found; none if not needed."""
-        best = target.surrogate.best
-        if best is None or target.acquisition or not needs_fantasies(self.acquisition):
+        if target.acquisition or not needs_fantasies(self.acquisition):
             return []
-        fantasies = [Fantasies.of(posterior, best, room, seed) for posterior in target.surrogate.posteriors]
-        _condition(fantasies, target, pending)
+        fantasies = fantasies_of(target.surrogate, room, seed)
+        add_pending(target.surrogate, fantasies, pending)
         return fantasies
 
     def _maximizer(
-        self, target: Target, fantasies: list[Fantasies], domain: Domain, pending: Array, key: Key, *, thrift: int
+        self, target: Target, fantasies: AllFantasies, domain: Domain, pending: Array, key: Key, *, thrift: int
     ) -> Array | None:
         """Return the best point of a target; None where none was found."""
         if target.acquisition:
@@ -110,14 +110,6 @@ class Search:
 def _searched(targets: Sequence[Target | Array]) -> list[Target]:
     """Return the distinct targets of a search."""
     return list(dict.fromkeys(target for target in targets if isinstance(target, Target)))
-
-
-def _condition(fantasies: list[Fantasies], target: Target, points: Array) -> None:
-    """Condition on fantasies of points (m, d) that became pending."""
-    for point in points if fantasies else ():
-        x = target.surrogate.features(point)
-        for each in fantasies:
-            each.add(x)
 
 
 def _without_duplicates(points: Array, spare: Array, domain: Domain) -> Array:

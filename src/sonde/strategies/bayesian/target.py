@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sonde.arrays import Array, Mask
+from sonde.strategies.bayesian.front import FrontSurrogate
 from sonde.strategies.bayesian.surrogate import Surrogate
 
 EXCLUDED = 0.1  # half the side of an excluded region, in units of the cube
@@ -45,6 +46,6 @@ class Box:
 class Target:
     """A surrogate, and the box in which its acquisition function is maximised."""
 
-    surrogate: Surrogate
+    surrogate: Surrogate | FrontSurrogate
     box: Box
     acquisition: str | None = None  # another one than the search's, without pending points

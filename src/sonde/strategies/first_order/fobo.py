@@ -24,9 +24,10 @@ from sonde.strategies.bayesian.gp import GP, KERNELS
 from sonde.strategies.bayesian.loop import Loop
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.search import Search
+from sonde.strategies.bayesian.several import SeveralObjectives
 from sonde.strategies.first_order.active_searches import FIRST, is_high_dimensional
 from sonde.strategies.first_order.algorithm1 import Algorithm1
-from sonde.strategies.first_order.gradient_model import GradientModel
+from sonde.strategies.first_order.gradient_model import GradientModel, ValuesOrGradients
 from sonde.strategies.first_order.schedule import FirstOrderSchedule
 from sonde.strategies.initial_design import explain_initial_design
 from sonde.strategies.options import one_of
@@ -63,6 +64,7 @@ class FOBO(Strategy):
         self._model = _model(kernel, one_of(trend, "trend", tuple(TRENDS)))
         self._loop = Loop(FirstOrderSchedule(self._model), Search(), CentreFirst())
         self._gp = GP() if isinstance(kernel, str) else GP(kernel=kernel)
+        self._several = SeveralObjectives(lambda: ValuesOrGradients(_model(kernel, trend)), Search(), self._loop)
 
     @staticmethod
     def paper(*, quadratic: bool = False) -> Algorithm1:
@@ -73,6 +75,9 @@ class FOBO(Strategy):
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return points of high acquisition value and steps of local searches; those of ``"gp"`` without gradients."""
         self._model.check(space)  # a wrong kernel is reported before the first trial
+        if history.objectives.several:
+            few = history.has_gradients and not self._only_local(space)
+            return (self._several if few else self._gp).suggest(space, history, count, key)
         without = self._loop.ready(space, history) and not self._knows_gradients(space, history)
         return (self._gp if without else self._loop).suggest(space, history, count, key)
 
@@ -86,6 +91,8 @@ class FOBO(Strategy):
         """Say what it does."""
         if not self._loop.ready(space, history):
             return explain_initial_design(FIRST)
+        if history.objectives.several:
+            return f"{self._several.explain(history)}, with the gradients of each"
         if not self._knows_gradients(space, history):
             return f"has no gradient that it can use, and so works as gp: it {self._gp.explain(space, history)}"
         observations = self._model.observations(space, history)

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.arrays import Array, Index
+from sonde.sampling import Key
 from sonde.space import Space
+from sonde.strategies.bayesian.exact_model import ExactModel
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.surrogate import Surrogate, best_points, best_value, features_of, fit_feasibility
 from sonde.strategies.first_order.observations import observations_of
+from sonde.surrogates.exact.region import Region
 from sonde.surrogates.gaussian_process.covariance import Covariance
 from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.gradient.fitting import FORMS, GradientFit, Observations, WarmStartedGradientFits
@@ -98,6 +101,19 @@ class GradientModel:
             forms = [form for form in FORMS if form.trend in self.trends and not (plain and form.kappa)]
             self._fits[kernel, plain] = WarmStartedGradientFits(kernel, tuple(forms))
         return self._fits[kernel, plain]
+
+
+class ValuesOrGradients:
+    """The global model of one of several objectives: of its gradients too, where they are told."""
+
+    def __init__(self, gradients: GradientModel) -> None:
+        self._gradients, self._values = gradients, ExactModel()
+
+    def fit(self, space: Space, history: History, key: Key, region: Region | None) -> Surrogate:
+        """Return the surrogate of a history with completed trials."""
+        if history.has_gradients and np.isfinite(self._gradients.observations(space, history).gradients).any():
+            return self._gradients.fit(space, history)
+        return self._values.fit(space, history, key, None)
 
 
 def _posterior(

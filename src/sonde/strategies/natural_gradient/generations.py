@@ -18,6 +18,7 @@ import numpy as np
 
 from sonde.arrays import Array
 from sonde.igo import IGO, Family
+from sonde.pareto.ranks import front_by_front
 from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.natural_gradient.families import Families
@@ -67,13 +68,24 @@ class Generations:
         """Take a step for every generation that has ended."""
         while not self.exhausted and (ended := self._ended(log)):
             until = max(self._latest, *(observed.arrival for _, observed in ended))
-            losses = [sample.mean_loss(log, until) for sample, _ in ended]
+            losses = self._losses(ended, until, log)
             self.search.tell(self._families.samples(np.array([sample.row for sample, _ in ended])), losses)
             self._count({observed.arrival for _, observed in ended if observed.arrival > self._latest}, log)
             if self.search.settled or self._idle_generations > MAX_IDLE_GENERATIONS:
                 self._start()
             else:
                 self._draw()
+
+    def _losses(self, ended: list[tuple[Sample, ObservedLoss]], until: int, log: ObservationLog) -> list[float]:
+        """Return what the samples of a step are ranked by: of several objectives, front by front (``pareto``)."""
+        losses = [sample.mean_loss(log, until) for sample, _ in ended]
+        if log.outcomes:
+            works = np.isfinite(losses)
+            outcomes = [log.outcomes[observed.arrival] for (_, observed), one in zip(ended, works, strict=True) if one]
+            ranked = np.array(losses)
+            ranked[works] = front_by_front(-np.array(outcomes)) if outcomes else 0.0
+            losses = ranked.tolist()
+        return losses
 
     @property
     def exhausted(self) -> bool:

@@ -90,7 +90,7 @@ class IGO(Strategy):
             "gradient"
         )
         if self._replay is None or self._replay.history is not history:
-            shared = self._polish and space.finite
+            shared = self._polish and space.finite and not history.objectives.several
             return said + ("; a bit-flip local search from the incumbent gets part of the trials" if shared else "")
         replay = self._replayed(space, history, self._replay.seed)
         generations = replay.generations
@@ -105,7 +105,8 @@ class IGO(Strategy):
         """Return the state after a history; continues from the last call if the history is the same object."""
         replay = self._replay
         if replay is None or replay.history is not history or replay.seed != seed or len(replay.log) > len(history):
-            replay = self._replay = _Replay(space, history, seed, self._settings, polish=self._polish)
+            polish = self._polish and not history.objectives.several  # it needs an incumbent
+            replay = self._replay = _Replay(space, history, seed, self._settings, polish=polish)
         replay.update()
         return replay
 

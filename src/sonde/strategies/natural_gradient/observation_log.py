@@ -79,6 +79,7 @@ class ObservationLog:
     def __init__(self) -> None:
         self.rows: list[Array] = []
         self.losses: list[float] = []
+        self.outcomes: list[Array] = []  # of several objectives (K,): their losses only say which trials failed
         self.best: list[int] = []  # best[i]: arrival of the incumbent among the first i + 1, the latest of equals
         self.lowest: list[float] = []  # lowest[i]: the mean loss of that incumbent
         self.pending: set[bytes] = set()
@@ -92,7 +93,9 @@ class ObservationLog:
 
     def update(self, history: History) -> None:
         """Add the observations that arrived since the last call."""
-        losses = np.where(history.violations > 0, np.inf, history.values)
+        outcomes, several = history.outcomes, history.objectives.several
+        values = np.where(np.isnan(outcomes).any(axis=1), np.nan, 0.0) if several else history.values
+        losses = np.where(history.violations > 0, np.inf, values)
         rows = history.rows
         abandoned = _by_fingerprint(rows, np.flatnonzero(np.isin(history.states, _ABANDONED)))
         pending = _by_fingerprint(rows, history.pending.numbers)
@@ -105,6 +108,7 @@ class ObservationLog:
             given_up = bool(retries) and not alive and fingerprint not in self._by_row
             late = given_up and bool(np.all(history.revisions[retries] < history.revisions[number]))
             self._add(rows[number], float(losses[number]), None if late else fingerprint)
+            self.outcomes += [outcomes[number]] if several else []
         self.pending = set(pending)
         self.abandoned = abandoned.keys() - self.pending - self._by_row.keys()
 

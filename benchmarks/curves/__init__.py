@@ -1,0 +1,1 @@
+"""Stopping trials early by their learning curves."""

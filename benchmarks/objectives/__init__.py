@@ -1,0 +1,1 @@
+"""Several objectives, by hypervolume: Sonde beside Optuna, BoTorch and random search."""

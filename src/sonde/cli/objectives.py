@@ -1,0 +1,102 @@
+"""Several objectives on the command line: the options that declare them, and the JSON that a program prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from sonde.errors import EvaluationError, OptionError
+
+EXAMPLE = "--objective loss:minimize --objective latency:minimize"
+_DIRECTIONS = {"minimize": "minimize", "maximize": "maximize", "min": "minimize", "max": "maximize"}
+_SHOWN = 60  # characters of a line that cannot be read
+
+objective_option = click.option(
+    "--objective", "objectives", metavar="NAME:DIRECTION", multiple=True,
+    help="One of several objectives, e.g. loss:minimize; repeated. The program prints JSON on its last line.",
+)  # fmt: skip
+threshold_option = click.option(
+    "--threshold", "thresholds", metavar="NAME=NUMBER", multiple=True,
+    help="The worst value of an objective that is of interest, e.g. latency=20; may be repeated.",
+)  # fmt: skip
+weights_option = click.option(
+    "--weights", metavar="NAME=NUMBER,...",
+    help="Of several objectives, show one trial: how much each matters, e.g. loss=2,latency=1.",
+)  # fmt: skip
+
+
+def declared(
+    objectives: Sequence[str], thresholds: Sequence[str], direction: str | None
+) -> tuple[dict[str, str] | None, dict[str, float] | None]:
+    """Return the options as ``objectives`` and ``thresholds`` of ``Study``; None for a study of one objective."""
+    if not objectives:
+        if thresholds:
+            raise OptionError(f"--threshold is for several objectives; declare them, e.g. {EXAMPLE}")
+        return None, None
+    if direction is not None:
+        raise OptionError("give --direction for one objective or --objective for each of several, not both")
+    named = _unique([_objective(text) for text in objectives], "--objective")
+    if len(named) == 1:
+        (only,) = named.values()
+        raise OptionError(
+            f"--objective needs two or more, such as {EXAMPLE}; for one, give --direction {only} and print the value "
+            "last"
+        )
+    limits = _unique([_number(text, "--threshold") for text in thresholds], "--threshold")
+    return named, limits or None
+
+
+def weights_in(text: str) -> dict[str, float]:
+    """Return the option ``--weights`` as ``weights`` of ``Study.best``."""
+    return _unique([_number(each, "--weights") for each in text.split(",")], "--weights")
+
+
+def values_in(text: str, names: Sequence[str]) -> dict[str, Any]:
+    """Return the value of each objective from the JSON on the last line of a program's output."""
+    lines = text.strip().splitlines()
+    if not lines:
+        raise EvaluationError(f"nothing on standard output; print JSON on the last line, such as {_example(names)}")
+    last = lines[-1].strip()
+    try:
+        told = json.loads(last)
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        shown = last if len(last) <= _SHOWN else f"{last[:_SHOWN]}..."
+        raise EvaluationError(f"the last line is not a JSON object such as {_example(names)}: {shown}")
+    missing = [name for name in names if name not in told]
+    if missing:
+        raise EvaluationError(
+            f"the JSON on the last line has no {', '.join(missing)}; it needs a number for each of {', '.join(names)}"
+        )
+    return {name: told[name] for name in names}
+
+
+def _example(names: Sequence[str]) -> str:
+    return json.dumps(dict.fromkeys(names, 0.5))
+
+
+def _objective(text: str) -> tuple[str, str]:
+    name, _, direction = text.rpartition(":")
+    if not name or direction not in _DIRECTIONS:
+        raise OptionError(f"--objective must be NAME:minimize or NAME:maximize, got {text!r}")
+    return name, _DIRECTIONS[direction]
+
+
+def _number(text: str, option: str) -> tuple[str, float]:
+    name, _, number = text.rpartition("=")
+    try:
+        return name.strip(), float(number)
+    except ValueError:
+        raise OptionError(f"{option} must have NAME=NUMBER, e.g. latency=20, got {text!r}") from None
+
+
+def _unique(pairs: Sequence[tuple[str, Any]], option: str) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"{option} names {name!r} twice; once is enough")
+    return dict(pairs)
