@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sonde.api import maximize as maximize
     from sonde.api import minimize as minimize
     from sonde.errors import SondeError as SondeError
+    from sonde.errors import Stopped as Stopped
     from sonde.integrations.autograd import autograd as autograd
     from sonde.space import Bool as Bool
     from sonde.space import Categorical as Categorical
@@ -49,6 +50,7 @@ _WHERE = {
     "SondeError": "sonde.errors",
     "Space": "sonde.space",
     "State": "sonde.trials",
+    "Stopped": "sonde.errors",
     "Strategy": "sonde.strategies",
     "Study": "sonde.study",
     "Trial": "sonde.trials",

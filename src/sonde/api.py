@@ -85,18 +85,19 @@ def minimize(
     progress: bool = True,
     objectives: Mapping[str, str] | Sequence[str] | None = None,
     thresholds: Mapping[str, float] | None = None,
+    stopping: str = "auto",
 ) -> Result:
     """Find the parameters with the smallest value, or the Pareto front of several objectives.
 
     ``n_trials`` counts the whole study: with ``storage``, calling again after an interruption continues to that
-    number. ``storage``, ``name``, ``seed``, ``strategy``, ``objectives`` and ``thresholds`` are those of ``Study``; the
-    other options are those of ``Study.optimize``.
+    number. ``storage``, ``name``, ``seed``, ``strategy``, ``objectives``, ``thresholds`` and ``stopping`` are those of
+    ``Study``; the other options are those of ``Study.optimize``.
 
     ``NoResult`` (no trial has completed) and ``Interrupted`` (Ctrl-C) have the study as ``.study``.
     """
     study = Study(
         space, direction=None if objectives else "minimize", storage=storage, name=name, seed=seed, strategy=strategy,
-        objectives=objectives, thresholds=thresholds,
+        objectives=objectives, thresholds=thresholds, stopping=stopping,
     )  # fmt: skip
     return _run(
         study, objective, n_trials, jac=jac, timeout=timeout, trial_timeout=trial_timeout, workers=workers,
@@ -124,11 +125,12 @@ def maximize(
     progress: bool = True,
     objectives: Mapping[str, str] | Sequence[str] | None = None,
     thresholds: Mapping[str, float] | None = None,
+    stopping: str = "auto",
 ) -> Result:
     """Find the parameters with the largest value; see ``minimize``. Several objectives have their own directions."""
     study = Study(
         space, direction=None if objectives else "maximize", storage=storage, name=name, seed=seed, strategy=strategy,
-        objectives=objectives, thresholds=thresholds,
+        objectives=objectives, thresholds=thresholds, stopping=stopping,
     )  # fmt: skip
     return _run(
         study, objective, n_trials, jac=jac, timeout=timeout, trial_timeout=trial_timeout, workers=workers,
@@ -136,9 +138,12 @@ def maximize(
     )  # fmt: skip
 
 
-def load(storage: str | os.PathLike[str] | Storage, name: str, *, strategy: str | Strategy | None = None) -> Study:
+def load(
+    storage: str | os.PathLike[str] | Storage, name: str, *, strategy: str | Strategy | None = None,
+    stopping: str = "auto",
+) -> Study:  # fmt: skip
     """Open a study that exists."""
-    return Study.load(storage, name, strategy=strategy)
+    return Study.load(storage, name, strategy=strategy, stopping=stopping)
 
 
 def delete(storage: str | os.PathLike[str] | Storage, name: str) -> None:

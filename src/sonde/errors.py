@@ -120,6 +120,10 @@ class StorageError(SondeError):
     """The database cannot be used."""
 
 
+class NotConnected(SondeError):
+    """The process of a study cannot be reached."""
+
+
 class NoWorkers(SondeError):
     """Every worker hangs in a trial that cannot be stopped."""
 
@@ -157,6 +161,10 @@ class Interrupted(KeyboardInterrupt):
     def _render_traceback_(self) -> list[str]:
         """Return what IPython shows instead of a traceback."""
         return [str(self)]
+
+
+class Stopped(Exception):
+    """Raised by an objective to end its trial early: it is stopped, not failed, and its learning curve counts."""
 
 
 class EndOfRun(BaseException):

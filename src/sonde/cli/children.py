@@ -5,19 +5,23 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 from typing import IO
 
+from sonde.cli.reports import split_lines
+
 KEPT = 64 * 1024  # bytes kept of each output: a program may print for days
 _CHUNK = KEPT
+_TO_END = 10.0  # seconds after SIGTERM before SIGKILL
 _PATIENCE = 1.0  # seconds to wait for an output that a background program keeps open
 # SIGHUP (closed terminal; not on Windows) reaches only this process: the programs have sessions of their own.
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -25,12 +29,16 @@ _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended; ``timed_out`` if it was killed for its time. Outputs are the last ``KEPT`` bytes."""
+    """How a program ended: by itself, killed for its time, or stopped because it was not worth going on.
+
+    Outputs are the last ``KEPT`` bytes.
+    """
 
     code: int
     stdout: str
     stderr: str
     timed_out: bool = False
+    stopped: bool = False
 
 
 class Children:
@@ -41,23 +49,28 @@ class Children:
         self._running: set[subprocess.Popen[bytes]] = set()
         self.stopped = False
 
-    def run(self, arguments: Sequence[str], environment: Mapping[str, str], seconds: float | None = None) -> Ended:
-        """Run a program to its end, at most ``seconds``.
+    def run(
+        self, arguments: Sequence[str], environment: Mapping[str, str], seconds: float | None = None,
+        hopeless: Callable[[str], bool] | None = None,
+    ) -> Ended:  # fmt: skip
+        """Run a program to its end, at most ``seconds``, or until ``hopeless`` says so of a line that it printed.
 
         Raise ``OSError`` if it cannot be started, ``KeyboardInterrupt`` after ``stop``.
         """
         process = self._start(arguments, environment)
+        ending = _Ending(process)
         try:
-            outputs = [_Tail(process.stdout), _Tail(process.stderr)]
+            outputs = [_Tail(process.stdout, hopeless, ending.begin), _Tail(process.stderr)]
             timed_out = not _ends_within(process, seconds)
             code = process.wait()
             texts = [output.text() for output in outputs]
         finally:
+            ending.over()
             with self._lock:
                 self._running.discard(process)
         if self.stopped:
             raise KeyboardInterrupt  # a killed program has no result
-        return Ended(code, texts[0], texts[1], timed_out)
+        return Ended(code, texts[0], texts[1], timed_out, ending.begun)
 
     def stop(self) -> None:
         """Kill all programs, and start none any more."""
@@ -115,13 +128,39 @@ def ending_on_signals(children: Children) -> Iterator[None]:
         raise EndedBySignal(received[0])
 
 
-class _Tail(threading.Thread):
-    """Reads an output to its end and keeps the last part of it."""
+class _Ending:
+    """Ends a program that is not worth going on: SIGTERM, so that it may tidy up, then SIGKILL."""
 
-    def __init__(self, pipe: IO[bytes] | None) -> None:
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._kill = threading.Timer(_TO_END, _kill_group, [process])
+        self._kill.daemon = True
+        self.begun = False
+
+    def begin(self) -> None:
+        """Ask the program to end."""
+        self.begun = True
+        _kill_group(self._process, signal.SIGTERM)
+        self._kill.start()
+
+    def over(self) -> None:
+        """The program has ended."""
+        self._kill.cancel()
+
+
+class _Tail(threading.Thread):
+    """Reads an output to its end and keeps the last part of it; calls ``then`` after the first hopeless line."""
+
+    def __init__(
+        self, pipe: IO[bytes] | None, hopeless: Callable[[str], bool] | None = None,
+        then: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
         super().__init__(daemon=True)
         self._pipe = pipe
         self._kept = b""
+        self._hopeless, self._then = hopeless, then
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._line = ""
         self.start()
 
     def run(self) -> None:
@@ -131,6 +170,15 @@ class _Tail(threading.Thread):
         with self._pipe:
             while chunk := os.read(self._pipe.fileno(), _CHUNK):
                 self._kept = (self._kept + chunk)[-KEPT:]
+                if self._hopeless is not None:
+                    self._look(self._decode(chunk), self._hopeless)
+
+    def _look(self, text: str, hopeless: Callable[[str], bool]) -> None:
+        """Look at the lines that are complete."""
+        *lines, self._line = split_lines(self._line, text)
+        if any(hopeless(line) for line in lines):
+            self._hopeless = None
+            self._then()
 
     def text(self) -> str:
         """Return the kept output; do not wait long for programs left in the background."""
@@ -148,9 +196,9 @@ def _ends_within(process: subprocess.Popen[bytes], seconds: float | None) -> boo
     return True
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def _kill_group(process: subprocess.Popen[bytes], number: int = getattr(signal, "SIGKILL", 9)) -> None:
     if sys.platform == "win32":
         process.kill()
         return
     with suppress(ProcessLookupError, PermissionError):  # it may have ended meanwhile
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, number)

@@ -2,6 +2,8 @@
 
 A program with several objectives prints a number for each, as JSON, on its last line.
 
+With ``--report``, what it prints on its way is its learning curve, and a program that is not worth going on is ended.
+
 An error of the program makes a failed trial with the reason. A program that cannot be started ends the run, because
 other configurations would not help, and the trial goes back to the queue.
 """
@@ -13,13 +15,16 @@ import os
 import re
 import shutil
 import signal
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sonde.cli.children import Children, Ended
 from sonde.cli.objectives import values_in
+from sonde.cli.reports import Lines
 from sonde.cli.template import Template
-from sonde.errors import EndOfRun, EvaluationError, OptionError
+from sonde.errors import EndOfRun, EvaluationError, OptionError, SondeError, Stopped
 
 if TYPE_CHECKING:
     from sonde.trials import Trial
@@ -55,12 +60,15 @@ class Command:
     children: Children
     trial_timeout: float | None = None
     objectives: tuple[str, ...] = ()  # the names of several
+    report: bool = False  # whether to read learning curves
+    pattern: re.Pattern[str] | None = None  # of a report; None: JSON
 
     def __call__(self, trial: Trial) -> float | dict[str, Any]:
         """Return the program's result; of several objectives, by name."""
         arguments = self.template.render(trial.params)
         try:
-            ended = self.children.run(arguments, self._environment(trial), self.trial_timeout)
+            hopeless = self._watch(trial) if self.report else None
+            ended = self.children.run(arguments, self._environment(trial), self.trial_timeout, hopeless)
         except OSError as error:
             raise CannotStart(f"cannot start {arguments[0]!r}: {error.strerror or error}") from None
         except ValueError as error:  # a null character in an argument
@@ -68,14 +76,34 @@ class Command:
         if ended.timed_out:
             reason = f"took longer than trial_timeout={self.trial_timeout:g} s and was stopped"
             raise EvaluationError(_with_stderr(reason, ended))
+        if ended.stopped:
+            raise Stopped
         return read_result(ended, self.objectives)
+
+    def _watch(self, trial: Trial) -> Callable[[str], bool]:
+        """Return a function that reports what a line has, and says whether the trial is hopeless."""
+        lines = Lines(self.pattern)
+
+        def hopeless(line: str) -> bool:
+            found = lines.read(line)
+            if found is None:
+                return False
+            try:
+                trial.report(*found)
+                return trial.should_stop()
+            except SondeError as error:  # the program is not to blame
+                warnings.warn(f"trial {trial.number}: a report was lost: {error}", stacklevel=2)
+                return False
+
+        return hopeless
 
     def _environment(self, trial: Trial) -> dict[str, str]:
         from sonde.study.export import document
 
         params = json.dumps(document(trial)["params"])
         own = {"SONDE_STUDY": self.study, "SONDE_TRIAL": str(trial.number), "SONDE_PARAMS": params}
-        return os.environ | own
+        prompt = {"PYTHONUNBUFFERED": "1"} if self.report else {}  # else Python writes to a pipe by the block
+        return os.environ | own | prompt
 
 
 def check_program(template: Template) -> None:

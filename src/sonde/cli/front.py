@@ -9,7 +9,7 @@ import click
 
 from sonde.cli import output
 from sonde.cli.template import argument_text
-from sonde.errors import OptionError
+from sonde.errors import NoResult, OptionError
 from sonde.text import printable
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def show_front(study: Study, as_json: bool) -> None:
         output.print_json(document)
         return
     found, objectives, names = document["front"], study.objectives.names, study.space.names
-    click.echo(f"{printable(study.name)}: the Pareto front has {len(found)} of {_counted(document)}")
+    click.echo(f"{printable(study.name)}: the Pareto front has {len(found)} of {output.counted_ends(document)}")
     first = [[str(one["number"]), *(output.short(one["value"][name]) for name in objectives)] for one in found]
     columns = [[output.short(one["params"].get(name)) for name in names] for one in found]
     packed = ["  ".join(f"{name}={output.short(value)}" for name, value in one["params"].items()) for one in found]
@@ -42,25 +42,33 @@ def show_preferred(study: Study, weights: Mapping[str, float], as_json: bool) ->
         return
     weighted = ", ".join(f"{name} {weight:g}" for name, weight in weights.items())
     number = document["best_trial"]
-    click.echo(f"{printable(study.name)}: the best of {_counted(document)} with weights {weighted} is trial {number}")
+    ends = output.counted_ends(document)
+    click.echo(f"{printable(study.name)}: the best of {ends} with weights {weighted} is trial {number}")
     rows = [(name, repr(value)) for name, value in document["best_values"].items()]
     rows += [(name, argument_text(value)) for name, value in document["best_params"].items()]
     output.print_table(("", ""), rows)
 
 
 def front_document(study: Study) -> dict[str, Any]:
-    """Return the front, its hypervolume and the counts as JSON-able data."""
+    """Return the front, its hypervolume with the reference point, and the counts as JSON-able data."""
     from sonde.study.export import document
+    from sonde.study.front import reference_of
 
     goal = study.objectives.each[0]
     found = sorted(study.pareto_front, key=lambda trial: goal.sign * trial.value[goal.name])
+    if not found:
+        counts = output.counts(study)
+        completed = output.counted(counts["trials"] - counts["failed"] - counts["stopped"])
+        raise NoResult(f"study {study.name!r} has no Pareto front yet: of {completed} none meets its constraints")
     documents = [document(trial) for trial in found]
+    reference = -study.objectives.signs * reference_of(study.history)
     return {
         "study": study.name,
         "objectives": study.directions,
         "front": [{name: one[name] for name in ("number", "value", "params")} for one in documents],
         "hypervolume": study.hypervolume(),
-        **_counts(study),
+        "reference": dict(zip(study.objectives.names, reference.tolist(), strict=True)),
+        **output.counts(study),
     }
 
 
@@ -77,17 +85,5 @@ def preferred_document(study: Study, weights: Mapping[str, float]) -> dict[str, 
         "best_values": trial["value"],
         "best_params": trial["params"],
         "best_trial": trial["number"],
-        **_counts(study),
+        **output.counts(study),
     }
-
-
-def _counts(study: Study) -> dict[str, int]:
-    from sonde.trials import State
-
-    history = study.history
-    return {"trials": history.count(State.COMPLETED, State.FAILED), "failed": history.count(State.FAILED)}
-
-
-def _counted(document: Mapping[str, Any]) -> str:
-    failed = f" ({document['failed']} failed)" if document["failed"] else ""
-    return f"{output.counted(document['trials'])}{failed}"

@@ -45,13 +45,13 @@ def declared(
             f"--objective needs two or more, such as {EXAMPLE}; for one, give --direction {only} and print the value "
             "last"
         )
-    limits = _unique([_number(text, "--threshold") for text in thresholds], "--threshold")
+    limits = _unique([_number(text, "--threshold", "latency=20") for text in thresholds], "--threshold")
     return named, limits or None
 
 
 def weights_in(text: str) -> dict[str, float]:
     """Return the option ``--weights`` as ``weights`` of ``Study.best``."""
-    return _unique([_number(each, "--weights") for each in text.split(",")], "--weights")
+    return _unique([_number(each, "--weights", "loss=2,latency=1") for each in text.split(",")], "--weights")
 
 
 def values_in(text: str, names: Sequence[str]) -> dict[str, Any]:
@@ -80,18 +80,18 @@ def _example(names: Sequence[str]) -> str:
 
 
 def _objective(text: str) -> tuple[str, str]:
-    name, _, direction = text.rpartition(":")
+    name, direction = (part.strip() for part in text.rpartition(":")[::2])
     if not name or direction not in _DIRECTIONS:
-        raise OptionError(f"--objective must be NAME:minimize or NAME:maximize, got {text!r}")
+        raise OptionError(f"--objective must be NAME:minimize or NAME:maximize, e.g. loss:minimize, got {text!r}")
     return name, _DIRECTIONS[direction]
 
 
-def _number(text: str, option: str) -> tuple[str, float]:
+def _number(text: str, option: str, example: str) -> tuple[str, float]:
     name, _, number = text.rpartition("=")
     try:
         return name.strip(), float(number)
     except ValueError:
-        raise OptionError(f"{option} must have NAME=NUMBER, e.g. latency=20, got {text!r}") from None
+        raise OptionError(f"{option} must be NAME=NUMBER, e.g. {example}, got {text!r}") from None
 
 
 def _unique(pairs: Sequence[tuple[str, Any]], option: str) -> dict[str, Any]:

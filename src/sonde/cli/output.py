@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +15,8 @@ from sonde.text import printable
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from sonde.study import Study
 
 _UNBOUNDED = 100_000  # columns: a pipe has no width, so cells are not folded
 
@@ -27,6 +29,21 @@ def notice(text: str) -> None:
 def counted(number: int) -> str:
     """Return a number of trials as text: 1 trial, 2 trials."""
     return f"{number} trial" if number == 1 else f"{number} trials"
+
+
+def counts(study: Study) -> dict[str, int]:
+    """Return how many trials of a study have ended, and how many of these failed or were stopped."""
+    from sonde.trials import State
+    from sonde.trials.state import ENDED
+
+    count = study.history.count
+    return {"trials": count(*ENDED), "failed": count(State.FAILED), "stopped": count(State.STOPPED)}
+
+
+def counted_ends(numbers: Mapping[str, Any]) -> str:
+    """Return the numbers of ``counts`` as text: 40 trials (2 failed, 11 stopped)."""
+    early = ", ".join(f"{numbers[what]} {what}" for what in ("failed", "stopped") if numbers[what])
+    return counted(numbers["trials"]) + (f" ({early})" if early else "")
 
 
 def print_json(data: Any) -> None:

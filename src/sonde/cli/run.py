@@ -14,6 +14,7 @@ from sonde.cli.children import Children, EndedBySignal, ending_on_signals
 from sonde.cli.command import CannotStart, Command, check_program
 from sonde.cli.objectives import declared, objective_option, threshold_option
 from sonde.cli.opening import json_option, storage_option, study_option
+from sonde.cli.reports import compiled, report_option, stopping_option
 from sonde.cli.show import show_best
 from sonde.cli.space_file import read_space
 from sonde.errors import AllFailed, OptionError
@@ -49,6 +50,8 @@ class Budget(NamedTuple):
 )  # fmt: skip
 @objective_option
 @threshold_option
+@report_option
+@stopping_option
 @click.option("--strategy", metavar="NAME", default="auto", help="How the next trials are chosen.")
 @click.option(
     "--timeout", metavar="SECONDS", type=float, help="Seconds after which no new trial starts; running ones finish."
@@ -69,8 +72,9 @@ class Budget(NamedTuple):
 @click.pass_context
 def run(
     context: click.Context, trials: int | None, jobs: int, storage: str, name: str, seed: int | None,
-    direction: str | None, objectives: tuple[str, ...], thresholds: tuple[str, ...], strategy: str,
-    timeout: float | None, trial_timeout: float | None, give_up_after: int, space: Path | None, as_json: bool,
+    direction: str | None, objectives: tuple[str, ...], thresholds: tuple[str, ...], pattern: str | None,
+    stopping: str, strategy: str, timeout: float | None, trial_timeout: float | None, give_up_after: int,
+    space: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Tune any program: the last number it prints is the value.
 
@@ -80,6 +84,8 @@ def run(
         --opt '{opt:sgd|adam}' --bias '{bias:bool}'
 
     With several objectives the program prints a number for each, as JSON, on its last line: {"loss": 0.3, "size": 12}.
+
+    With --report, what it prints on its way is its learning curve, and it is ended when that is not worth going on.
 
     The same command again continues the study. A program that fails, or prints no number, is a failed trial, and the
     study continues. {name} repeats a value, {{ and }} are literal braces. The program finds SONDE_STUDY, SONDE_TRIAL
@@ -93,15 +99,18 @@ def run(
     if trials is None and timeout is None and not known.finite:
         raise OptionError("the run has no end; give -n (trials of the study) or --timeout (seconds)")
     from sonde.study import Study, checks
+    from sonde.trials.objectives import Objectives
 
     checks.seconds(timeout, "timeout")  # before a study is created
     checks.seconds(trial_timeout, "trial-timeout")
+    Objectives.of(direction, named, limits)
+    read = compiled(pattern)
     study = Study(
         known, direction=direction, storage=storage, name=name, seed=seed, strategy=strategy, objectives=named,
-        thresholds=limits,
+        thresholds=limits, stopping=stopping,
     )  # fmt: skip
     with closing(study.storage):
-        command = Command(template, name, Children(), trial_timeout, tuple(named or ()))
+        command = Command(template, name, Children(), trial_timeout, tuple(named or ()), pattern is not None, read)
         _run_to_end(study, command, Budget(trials, jobs, timeout, give_up_after or None))
         show_best(study, as_json)
 
@@ -155,6 +164,6 @@ def _explain_shortfall(study: Study, trials: int) -> None:
 
 
 def _finished(study: Study) -> int:
-    from sonde.trials import State
+    from sonde.trials.state import ENDED
 
-    return study.history.count(State.COMPLETED, State.FAILED)
+    return study.history.count(*ENDED)

@@ -89,9 +89,8 @@ def show_best(study: Study, as_json: bool) -> None:
     if as_json:
         output.print_json(document)
         return
-    failed = f" ({document['failed']} failed)" if document["failed"] else ""
-    counted = output.counted(document["trials"])
-    click.echo(f"{printable(study.name)}: the best of {counted}{failed} is trial {document['best_trial']}")
+    counted = output.counted_ends(document)
+    click.echo(f"{printable(study.name)}: the best of {counted} is trial {document['best_trial']}")
     raw = f" (posterior mean; {document['observed_value']!r} observed)" if document["by"] == "model" else ""
     rows = [("value", f"{document['best_value']!r}{raw}")]
     rows += [(name, argument_text(value)) for name, value in document["best_params"].items()]
@@ -102,11 +101,9 @@ def best_document(study: Study) -> dict[str, Any]:
     """Return the best trial and the counts as JSON-able data."""
     from sonde.study.best import best_value
     from sonde.study.export import document
-    from sonde.trials import State
 
     best = study.best_trial
     trial = document(best)
-    history = study.history
     return {
         "study": study.name,
         "best_value": best_value(best),
@@ -114,8 +111,7 @@ def best_document(study: Study) -> dict[str, Any]:
         "by": "observed" if best.mean is None else "model",
         "best_params": trial["params"],
         "best_trial": trial["number"],
-        "trials": history.count(State.COMPLETED, State.FAILED),
-        "failed": history.count(State.FAILED),
+        **output.counts(study),
     }
 
 
@@ -142,9 +138,10 @@ def _print_trials(shown: Sequence[Trial], study: Study) -> None:
 
 
 def _cells(trial: Trial, several: Sequence[str]) -> list[str]:
-    """Return number, state and value, or the values of several objectives, as text."""
+    """Return number, state and value, or the values of several objectives, as text; a predicted value has a ~."""
     values = [(trial.value or {}).get(name) for name in several] if several else [trial.value]
-    return [str(trial.number), str(trial.state), *map(output.short, values)]
+    texts = [output.short(value) for value in values] if trial.mean is None else [f"~{output.short(trial.mean)}"]
+    return [str(trial.number), str(trial.state), *texts]
 
 
 def _columns(trial: Trial, names: Sequence[str]) -> list[str]:

@@ -13,11 +13,10 @@ import numpy as np
 
 from sonde.curves.curve import Curve
 from sonde.curves.model import CurveModel
-from sonde.sampling import Key
+from sonde.sampling import Key, Stream
 
 HOPELESS = 0.1  # of the probability for a new trial: about what the best one may lose to stopping at the first step
 KEPT = 0.1  # of all steps, for trials that run to their end whatever their curves
-STREAM = 29  # of random numbers, see ``sampling.key``
 
 
 def should_stop(model: CurveModel, curve: Curve, key: Key) -> bool:
@@ -37,7 +36,7 @@ def runs_to_end(model: CurveModel, key: Key) -> bool:
     That is so with the probability at which such trials take the share ``KEPT`` of the steps of past ones.
     """
     lengths = model.last_steps[np.isfinite(model.last_steps)]
-    return bool(key.rng(STREAM).random() < KEPT * lengths.mean() / full_length(model))
+    return bool(key.rng(Stream.CURVES).random() < KEPT * lengths.mean() / full_length(model))
 
 
 def full_length(model: CurveModel) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 
 import cloudpickle
 
-from sonde.errors import EndOfRun, EvaluationError, OptionError
+from sonde.errors import EndOfRun, EvaluationError, OptionError, Stopped
 from sonde.space.parameters import as_float
 from sonde.trials import Evaluation, Trial
 from sonde.trials.outcome import describe, real
@@ -22,12 +22,13 @@ from sonde.trials.outcome import describe, real
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a trial, or its error with the exception."""
+    """The result of a trial, or its error with the exception, or that it was stopped early."""
 
     result: Any = None  # a number, those of several objectives, or an Evaluation
     error: str | None = None
     exception: BaseException | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    stopped: bool = False
 
 
 class Task:
@@ -40,10 +41,14 @@ class Task:
         """Run the objective; its exceptions, ``sys.exit`` too, come back as a report."""
         try:
             returned = self._objective(trial)  # unpickled here, so that a missing module is reported, too
+            if returned is None and trial.told_to_stop:
+                return Report(stopped=True, attributes=dict(trial.attributes))
             result = returned if isinstance(returned, Evaluation) else _numbers(returned)
             return Report(result, attributes=dict(trial.attributes))
         except (KeyboardInterrupt, EndOfRun):
             raise
+        except Stopped:
+            return Report(stopped=True, attributes=dict(trial.attributes))
         except EvaluationError as error:
             return Report(error=str(error), exception=error, attributes=dict(trial.attributes))
         except BaseException as error:

@@ -34,6 +34,7 @@ class Stream(IntEnum):
     CHOICE = 26  # between the distribution and the local search
     ANY_CONFIGURATION = 27
     WEIGHTS = 28  # of a scalarisation of several objectives
+    CURVES = 29  # which trials run to their end whatever their learning curves
 
 
 class Key(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,8 +17,9 @@ from sonde.storage.port import Asker, AskReply, FinishedTrial, Storage, StudyHea
 from sonde.storage.rules import LastSuggestion, Ticket
 from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
 from sonde.trials.attributes import plain_attributes
+from sonde.trials.state import ENDED
 
-_SPENT = (State.RUNNING, State.COMPLETED, State.FAILED)
+_SPENT = (State.RUNNING, *ENDED)
 
 
 @dataclass
@@ -30,6 +32,7 @@ class _Study:
     leases: dict[int, float] = field(default_factory=dict)
     waiting: dict[int, None] = field(default_factory=dict)
     tickets: dict[str, Ticket] = field(default_factory=dict)  # by token, the oldest first
+    reports: list[tuple[int, int, float, float]] = field(default_factory=list)  # revision, number, step, value
     states: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
     spent: int = 0  # how many trials count against a limit
     revision: int = 0
@@ -301,6 +304,22 @@ class MemoryStorage(Storage):
                 rules.require_transition(record.number, record.state, State.CANCELLED)
             for record in left:
                 own.put(replace(record, state=State.CANCELLED, finished=self.now()))
+
+    # learning curves
+
+    def report(self, study: str, trial: TrialKey, reports: Sequence[tuple[float, float]]) -> int | None:
+        with self._locked(study) as own:
+            record = own.find(trial)
+            if record is None:
+                return None
+            own.revision += bool(reports)
+            own.reports.extend((own.revision, record.number, step, value) for step, value in reports)
+            return record.number
+
+    def reports(self, study: str, since: int) -> tuple[int, list[tuple[int, float, float]]]:
+        with self._locked(study) as own:
+            first = bisect_right(own.reports, since, key=lambda report: report[0])
+            return own.revision, [report[1:] for report in own.reports[first:]]
 
     # states of strategies
 

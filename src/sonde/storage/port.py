@@ -42,8 +42,12 @@ failed because its lease ended twice, is accepted; a retry that still waits is c
 **Clocks**: leases are measured by one clock that all processes of a storage share, not by each process's own. A lease
 that ends later than its length allows is shortened to its length. ``now()`` is for people: seconds since the epoch.
 
+**Learning curves**: ``report`` adds values that a trial has on its way, at steps. They are kept as they come, twice
+or out of order. It survives the death of this process, as an ask does.
+
 **Incremental reads**: every change of a trial gives it a revision above all earlier revisions of its study. A reader
-that has revision r has everything up to r. ``changes`` and ``records`` return what is newer than a revision.
+that has revision r has everything up to r. ``changes``, ``records`` and ``reports`` return what is newer than a
+revision; a report has a revision of its own.
 
 **States** of strategies are a cache. ``save_state`` keeps bytes under a name; ``load_state`` may return None at any
 time.
@@ -237,6 +241,19 @@ class Storage(ABC):
     @abstractmethod
     def cancel(self, study: str, trials: Sequence[TrialKey]) -> None:
         """Cancel waiting or running trials; raise ``IllegalTransition`` for finished or lost ones, and cancel none."""
+
+    # learning curves
+
+    @abstractmethod
+    def report(self, study: str, trial: TrialKey, reports: Sequence[tuple[float, float]]) -> int | None:
+        """Add pairs of step and value to a trial; return its number, or None where there is no such trial."""
+
+    @abstractmethod
+    def reports(self, study: str, since: int) -> tuple[int, list[tuple[int, float, float]]]:
+        """Return the newest revision, and (number, step, value) of what was reported after revision ``since``.
+
+        They are in the order in which they came. A value may be NaN or infinite.
+        """
 
     # states of strategies
 

@@ -73,8 +73,8 @@ def batch_tokens(tickets: Iterable[Ticket], own: Sequence[Ticket], spent: int) -
 def is_news(record: TrialRecord, outcome: Outcome) -> bool:
     """Whether a told outcome must be written; raise if that is not allowed."""
     if record.state.finished:
-        if record.outcome == outcome:
-            return False
+        if record.outcome == outcome or record.state is outcome.state is State.STOPPED:
+            return False  # a stopped trial has a predicted value, which another process may have predicted otherwise
         if record.outcome == ENDED_TWICE:
             return True  # the storage wrote that failure, no worker told it: the late result counts
         raise ConflictingResult(
@@ -130,6 +130,8 @@ def _summary(outcome: Outcome | None) -> str:
         return "nothing"
     if outcome.state is State.FAILED:
         return f"failed={(outcome.error or '').splitlines()[-1]!r}"
+    if outcome.state is State.STOPPED:
+        return "stopped"
     extras = [name for name in ("noise", "gradient", "hessian", "constraints") if getattr(outcome, name) is not None]
     value = outcome.value if outcome.objectives is None else unpack_objectives(outcome.objectives)[0].tolist()
     return f"{value!r}" + (f" with {', '.join(extras)}" if extras else "")

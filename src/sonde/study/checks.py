@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sonde.errors import OptionError
+from sonde.space.parameters import as_float
 from sonde.text import is_encodable
 from sonde.trials.attributes import plain_attributes
 
@@ -87,3 +88,37 @@ def callbacks(value: Any) -> list[Any]:
         if not callable(callback):
             raise OptionError(f"callbacks take (study, trial); {callback!r} cannot be called")
     return listed
+
+
+def stopping(value: Any) -> str:
+    """Return ``stopping``."""
+    if value not in ("auto", "none"):
+        raise OptionError(f"stopping must be 'auto' or 'none', got {value!r}")
+    return str(value)
+
+
+def curve(value: Any) -> list[tuple[float, float]]:
+    """Return a learning curve as pairs of step and value; None is an empty one."""
+    try:
+        pairs = [(float(step), float(level)) for step, level in (() if value is None else value)]
+    except (TypeError, ValueError):
+        raise OptionError(f"curve must be a list of pairs of step and value, got {value!r}") from None
+    if not all(math.isfinite(step) for step, _ in pairs):
+        raise OptionError("curve has a step that is not finite")
+    return pairs
+
+
+def predicted(mean: Any, std: Any) -> tuple[float, float] | None:
+    """Return mean and deviation of the predicted final value of a stopped trial; None where it has none."""
+    if mean is None or std is None:
+        return None
+    centre, deviation = as_float(mean), as_float(std)
+    if (
+        centre is None
+        or deviation is None
+        or not (math.isfinite(centre) and math.isfinite(deviation) and deviation >= 0)
+    ):
+        raise OptionError(
+            f"mean and std of a stopped trial must be finite numbers, std zero or more, got {mean!r} and {std!r}"
+        )
+    return centre, deviation

@@ -39,7 +39,7 @@ class Configurations:
 
 def configurations_of(history: History) -> Configurations:
     """Return the configurations with a feasible completed trial, in the order of their first trials."""
-    done = history.completed.numbers
+    done = history.measured.numbers
     numbers = done[history.feasible[done]]
     group, first = _grouped(history.rows[numbers])
     values, declared = history.values[numbers], history.noise[numbers]

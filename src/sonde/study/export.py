@@ -17,7 +17,7 @@ from sonde.errors import OptionError
 from sonde.extras import require
 from sonde.space import Space
 from sonde.space.choices import label, to_json
-from sonde.trials import Trial
+from sonde.trials import State, Trial
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,8 @@ FORMATS = ("csv", "json")
 _BEFORE = ("number", "state", "value")
 _AFTER = ("noise", "error", "worker", "created", "started", "finished", "duration", "retry_of")
 _DOCUMENT = ("number", "state", "params", "value", "gradient", "hessian", "noise", "constraints", "error", "worker",
-             "created", "started", "finished", "duration", "retry_of", "attributes")  # fmt: skip
+             "created", "started", "finished", "duration", "retry_of", "attributes", "mean", "std",
+             "curve")  # fmt: skip
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # a formula of a spreadsheet, or text that looks as if it had been quoted
 _QUOTED = re.compile(r"'+[=+\-@\t\r]")
 
@@ -38,6 +39,8 @@ def table(trials: Sequence[Trial], space: Space, *, inactive: Any = None) -> lis
     gradients = _keys(trial.gradient for trial in trials)
     attributes = _keys(trial.attributes for trial in trials)
     hessian = ("hessian",) if any(trial.hessian for trial in trials) else ()
+    predicted = ("mean", "std") if any(trial.state is State.STOPPED for trial in trials) else ()
+    curves = any(trial.curve for trial in trials)
     return [
         {
             **{name: getattr(trial, name) for name in _BEFORE if name != "value" or not values},
@@ -48,7 +51,8 @@ def table(trials: Sequence[Trial], space: Space, *, inactive: Any = None) -> lis
             **{f"constraints_{name}": (trial.constraints or {}).get(name) for name in levels},
             **{f"attributes_{name}": trial.attributes.get(name) for name in attributes},
             **{f"noise_{name}": _named(trial.noise).get(name) for name in noise},
-            **{name: getattr(trial, name) for name in _AFTER if name != "noise" or not noise},
+            **{name: getattr(trial, name) for name in (*predicted, *_AFTER) if name != "noise" or not noise},
+            **({"curve": list(map(list, trial.curve)) or None} if curves else {}),
         }
         for trial in trials
     ]
@@ -106,7 +110,11 @@ def cell(column: str, value: Any, *, raw: bool = False) -> str:
         written = label(value) if not isinstance(value, str) else value
     elif value is None:
         return ""
-    elif column == "hessian" or isinstance(value, dict) or (column.startswith("attributes_") and not _is_words(value)):
+    elif (
+        column in ("hessian", "curve")
+        or isinstance(value, dict)
+        or (column.startswith("attributes_") and not _is_words(value))
+    ):
         written = json.dumps(value)
     else:
         written = str(value)

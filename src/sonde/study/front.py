@@ -55,7 +55,9 @@ def hypervolume_of(history: History, reference: Any = None) -> float:
     outcomes = history.outcomes[front(history)]
     if not len(outcomes):
         return 0.0
-    return hypervolume(-outcomes, reference_of(history, reference))
+    with np.errstate(over="ignore", invalid="ignore"):
+        volume = hypervolume(-outcomes, reference_of(history, reference))
+    return math.inf if math.isnan(volume) else volume  # differences of huge values are infinite
 
 
 def reference_of(history: History, reference: Any = None) -> Array:
@@ -71,12 +73,15 @@ def preferred(history: History, weights: Mapping[str, float]) -> int:
     """Return the number of the trial on the front that is nearest to the best values, each in weighted ranges.
 
     The distance is the augmented Chebyshev distance (Steuer and Choo 1983) in ranges of the front, so weights say how
-    much an objective matters, whatever its units.
+    much an objective matters, whatever its units. If trials of the front are within all thresholds, the others do not
+    count.
     """
     shares = _shares(weights, history)
     numbers = front(history)
     if not len(numbers):
         raise NoResult("the front is empty: no trial that meets its constraints has completed")
+    within = ~np.any(history.outcomes[numbers] > history.objectives.thresholds, axis=1)  # a threshold may be NaN
+    numbers = numbers[within] if within.any() else numbers
     outcomes = history.outcomes[numbers] / 2  # the range of huge values is finite
     low, ranges = outcomes.min(axis=0), np.ptp(outcomes, axis=0)
     distances = shares * (outcomes - low) / np.where(ranges > 0, ranges, 1.0)
@@ -96,7 +101,7 @@ def _shares(weights: Any, history: History) -> Array:
             raise OptionError(f"the weight of {name!r} must be a number, zero or more, got {weight!r}")
         shares[history.objectives.index(name)] = number
     if not shares.any():
-        raise OptionError("one weight at least must be positive")
+        raise OptionError(f"weights must have a positive number at least, got {dict(weights)!r}")
     return np.asarray(shares / shares.sum())
 
 

@@ -19,11 +19,13 @@ from sonde.activity import doing, watching
 from sonde.errors import AllFailed, Interrupted, OptionError, TrialError
 from sonde.execution import Executor, Inline, Processes, Report, Task
 from sonde.study.front import Front
+from sonde.study.identity import key_of
 from sonde.study.interrupts import deferred_interrupts, show_in_one_line
 from sonde.study.pending import Pending, outcome_of, sendable
 from sonde.study.progress import Progress, progress_for
 from sonde.trials import Outcome, State, Trial
 from sonde.trials.reason import one_line
+from sonde.trials.state import ENDED
 
 if TYPE_CHECKING:
     from sonde.study.study import Study
@@ -78,6 +80,7 @@ class Run:
     asked: int = 0
     done: int = 0
     failed: int = 0
+    stopped: int = 0
     finished: bool = False
     front: Front = field(default_factory=Front)
 
@@ -126,24 +129,32 @@ class Run:
             return False
         if self.n_trials is not None:
             return self.asked < self.n_trials
-        spent = self.counts(State.RUNNING, State.COMPLETED, State.FAILED)
+        spent = self.counts(State.RUNNING, *ENDED)
         return self.total_trials is None or spent < self.total_trials
 
     def record(self, trial: Trial, report: Report) -> None:
         """Tell one result, call the callbacks, and raise exceptions that ``catch`` does not name."""
-        outcome = outcome_of(report, self.study.space, self.study.objectives)
+        outcome = self.outcome(trial, report)
         with deferred_interrupts():
             told = self.tell(trial, outcome, report)
         if told is None:
             return
         self.done += 1
         self.failed += told.state is State.FAILED
+        self.stopped += told.state is State.STOPPED
         self.failures.note(told)
         self.show()
         if report.exception is not None and not isinstance(report.exception, self.catch):
             raise report.exception
         for callback in self.callbacks:
             callback(told)
+
+    def outcome(self, trial: Trial, report: Report) -> Outcome:
+        """Return the outcome of a report."""
+        if report.stopped:
+            with deferred_interrupts():
+                return self.study._curves.stopped(key_of(trial))
+        return outcome_of(report, self.study.space, self.study.objectives)
 
     def tell(self, trial: Trial, outcome: Outcome, report: Report) -> Trial | None:
         """Tell one result; return None if another process told or cancelled the trial."""
@@ -162,10 +173,10 @@ class Run:
             number = history.best()
             front = len(self.front.numbers(history)) if history.objectives.several else None
         best = None if number is None else float(history.sign * history.values[number])
-        done, failed = self.done, self.failed
+        done, failed, stopped = self.done, self.failed, self.stopped
         if self.total_trials is not None:
-            done, failed = history.count(State.COMPLETED, State.FAILED), history.count(State.FAILED)
-        self.progress.show(done, failed, best, front)
+            done, failed, stopped = (history.count(*states) for states in (ENDED, [State.FAILED], [State.STOPPED]))
+        self.progress.show(done, failed, best, front, stopped)
 
     def counts(self, *states: State) -> int:
         """Return how many trials of the study are in these states."""
@@ -179,8 +190,7 @@ class Run:
             if report is None:
                 running.append(trial)
             else:
-                outcome = outcome_of(report, self.study.space, self.study.objectives)
-                self.study._tell(trial, outcome, sendable(report.attributes, trial))
+                self.study._tell(trial, self.outcome(trial, report), sendable(report.attributes, trial))
         if running:
             self.study.release(running)
 
@@ -188,7 +198,7 @@ class Run:
         """Return the exception for Ctrl-C, which says how to continue."""
         show_in_one_line()
         if self.total_trials is not None:
-            done, total = self.counts(State.COMPLETED, State.FAILED), f" of {self.total_trials}"
+            done, total = self.counts(*ENDED), f" of {self.total_trials}"
             remedy = "the same call again continues"
         elif self.n_trials is not None:
             done, total = self.done, f" of {self.n_trials}"

@@ -58,7 +58,7 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         """Leave the last state visible."""
 
-    def show(self, done: int, failed: int, best: float | None, front: int | None = None) -> None:
+    def show(self, done: int, failed: int, best: float | None, front: int | None = None, stopped: int = 0) -> None:
         """Show the counts of this run and the best value so far; of several objectives, the size of the front."""
 
     def stage(self, what: str) -> None:
@@ -93,12 +93,12 @@ class Bar(Progress):
         self._live.update(self._bar, refresh=True)  # in a notebook stop() does not redraw, and would not show the end
         self._live.stop()
 
-    def show(self, done: int, failed: int, best: float | None, front: int | None = None) -> None:
+    def show(self, done: int, failed: int, best: float | None, front: int | None = None, stopped: int = 0) -> None:
         self._first = done if self._first is None else self._first
         self._bar.update(
             self._task, completed=done if self._total is None else min(done, self._total),
             count=counted(done, self._total, self._first), best=goal(best, front),
-            failed=f"{failed} failed" if failed else "",
+            failed=ended_early(failed, stopped),
         )  # fmt: skip
 
     def stage(self, what: str) -> None:
@@ -115,7 +115,7 @@ class Lines(Progress):
     _started: float = field(default_factory=time.monotonic)
     _printed: float = field(default_factory=time.monotonic)
     _reported: set[str] = field(default_factory=set)
-    _state: tuple[int, int, str] | None = None
+    _state: tuple[int, str, str] | None = None
     _first: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _over: threading.Event = field(default_factory=threading.Event)
@@ -131,10 +131,10 @@ class Lines(Progress):
         self._stage.begin("")
         self._print()
 
-    def show(self, done: int, failed: int, best: float | None, front: int | None = None) -> None:
+    def show(self, done: int, failed: int, best: float | None, front: int | None = None, stopped: int = 0) -> None:
         if self._state is None:
             self._first = done
-        self._state = done, failed, goal(best, front)
+        self._state = done, goal(best, front), ended_early(failed, stopped)
 
     def stage(self, what: str) -> None:
         self._stage.begin(what)
@@ -150,8 +150,8 @@ class Lines(Progress):
     def _print(self) -> None:
         if self._state is None:
             return
-        done, failed, best = self._state
-        trouble = f", {failed} failed" if failed else ""
+        done, best, early = self._state
+        trouble = f", {early}" if early else ""
         stage = f"; {self._stage}" if str(self._stage) else ""
         count, elapsed = counted(done, self.total, self._first), time.monotonic() - self._started
         line = f"{short(self.title)}: {count}, {best}{trouble}, {elapsed:.0f} s{stage}\n"
@@ -187,6 +187,11 @@ def goal(best: float | None, front: int | None) -> str:
     if front is not None:
         return f"front {front}"
     return "best -" if best is None else f"best {best:.6g}"
+
+
+def ended_early(failed: int, stopped: int) -> str:
+    """Return how many trials failed or were stopped, as text; nothing if none was."""
+    return ", ".join(f"{count} {what}" for count, what in ((failed, "failed"), (stopped, "stopped")) if count)
 
 
 def kind(what: str) -> str:

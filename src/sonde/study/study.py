@@ -19,12 +19,13 @@ from sonde.strategies import Strategy, record, resolve_strategy
 from sonde.study import asking, checks, export, identity, predicting, telling
 from sonde.study import front as fronts
 from sonde.study.best import Best, best_value
+from sonde.study.curves import Curves, Reporter, Settings
 from sonde.study.gradients import with_jac
 from sonde.study.heartbeat import Heartbeat
 from sonde.study.interrupts import interruptible
 from sonde.study.loop import FAILURES, run_loop
 from sonde.study.states import StoredStates
-from sonde.trials import Evaluation, History, Outcome, State, Trial, TrialRecord
+from sonde.trials import Evaluation, History, Outcome, State, Trial, TrialKey, TrialRecord
 from sonde.trials.objectives import Objectives
 from sonde.trials.reason import one_line
 from sonde.trials.trial import pack_row, to_trial
@@ -60,6 +61,9 @@ class Study:
         which have the names ``"0"``, ``"1"``, ...
     thresholds
         Values of objectives beyond which nothing interests: ``{"latency": 20}``.
+    stopping
+        ``"auto"``: ``trial.should_stop()`` says when the learning curve of a trial makes it hopeless; of one objective
+        only. ``"none"``: it never does.
     """
 
     def __init__(
@@ -74,6 +78,7 @@ class Study:
         lease: float = DEFAULT_LEASE,
         objectives: Mapping[str, str] | Sequence[str] | None = None,
         thresholds: Mapping[str, float] | None = None,
+        stopping: str = "auto",
     ) -> None:
         if not isinstance(space, Space):
             raise OptionError(f"space must be a sonde.Space, got {type(space).__name__}")
@@ -86,7 +91,9 @@ class Study:
             checks.seed(seed),
             record(self._strategy),
         )
-        self._attach(opened, identity.create_or_find(opened, wanted, seed_given=seed is not None), space, lease)
+        self._attach(
+            opened, identity.create_or_find(opened, wanted, seed_given=seed is not None), space, lease, stopping
+        )
 
     @classmethod
     def load(
@@ -96,16 +103,17 @@ class Study:
         *,
         strategy: str | Strategy | None = None,
         lease: float = DEFAULT_LEASE,
+        stopping: str = "auto",
     ) -> Study:
         """Open a study that exists; the space comes from the storage."""
         opened = open_storage(storage, existing=True)
         header = opened.find_study(checks.name(name))
         study = cls.__new__(cls)
         study._strategy = resolve_strategy(strategy or header.strategy)
-        study._attach(opened, header, Space.from_json(header.space), lease)
+        study._attach(opened, header, Space.from_json(header.space), lease, stopping)
         return study
 
-    def _attach(self, storage: Storage, header: StudyHeader, space: Space, lease: float | None) -> None:
+    def _attach(self, storage: Storage, header: StudyHeader, space: Space, lease: float | None, stopping: str) -> None:
         self.space = space
         self.storage = storage
         self._header = header
@@ -118,6 +126,7 @@ class Study:
         self._trials: list[Trial] = []
         self._trials_revision = 0
         self._stopping = False
+        self._stops = checks.stopping(stopping)
         self._become_an_asker()
         identity.renewed_in_children(self)
 
@@ -127,20 +136,25 @@ class Study:
         self._asker = asking.new_asker(self._lease)
         self._heartbeat = Heartbeat(self.storage, self._header.key, self._asker)
         weakref.finalize(self, self._heartbeat.stop)
+        stops = self._stops == "auto" and not self.objectives.several
+        settings = Settings(self._header.key, self.seed, self.objectives.each[0].sign, stops)
+        self._curves = Curves(self.storage, settings)
+        weakref.finalize(self, self._curves.close)
 
     def __getstate__(self) -> dict[str, Any]:
         if self.storage.url is None:
             raise OptionError("a study in memory cannot be sent to another process; give it a storage")
         return {"storage": self.storage, "header": self._header, "space": self.space, "strategy": self._strategy,
-                "lease": self._lease}  # fmt: skip
+                "lease": self._lease, "stopping": self._stops}  # fmt: skip
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._strategy = state["strategy"]
-        self._attach(state["storage"], state["header"], state["space"], state["lease"])
+        self._attach(state["storage"], state["header"], state["space"], state["lease"], state["stopping"])
 
     def close(self) -> None:
         """Close the database; running trials are queued again when their leases end."""
         self._heartbeat.stop()
+        self._curves.close()
         self.storage.close()
 
     def __enter__(self) -> Study:
@@ -150,7 +164,9 @@ class Study:
         self.close()
 
     def _shown(self, record: TrialRecord) -> Trial:
-        return to_trial(record, self.space, self._header.key, self.objectives)
+        shown = to_trial(record, self.space, self._header.key, self.objectives)
+        reporter = Reporter(self._curves, identity.key_of(shown)) if record.state is State.RUNNING else None
+        return replace(shown, curve=self._curves.of(record.number), reporter=reporter)
 
     def __repr__(self) -> str:
         goal, dimension = self.objectives.described, len(self.space)
@@ -239,36 +255,47 @@ class Study:
         noise: float | Mapping[str, float] | None = None,
         constraints: Mapping[str, float] | None = None,
         failed: str | None = None,
+        stopped: bool = False,
         attributes: Mapping[str, Any] | None = None,
     ) -> Trial:
         """Record the result of a trial; it is on disk when this returns.
 
-        Give a value, with gradient, noise and so on as in ``sonde.Evaluation``, or ``failed="why"``. NaN and inf count
-        as failed. Of several objectives give a dict of values by name, or the values in their order, and gradients by
-        objective. Telling the same result again changes nothing; another result raises ``ConflictingResult``.
+        Give a value, with gradient, noise and so on as in ``sonde.Evaluation``, or ``failed="why"``, or
+        ``stopped=True`` for a trial that ended early because ``should_stop`` said so. NaN and inf count as failed. Of
+        several objectives give a dict of values by name, or the values in their order, and gradients by objective.
+        Telling the same result again changes nothing; another result raises ``ConflictingResult``.
         """
         extras = {"gradient": gradient, "hessian": hessian, "noise": noise, "constraints": constraints}
-        outcome = telling.outcome(self.space, value, failed, extras, self.objectives)
+        if stopped:
+            telling.nothing_else(value, failed, extras)
+            outcome = self._curves.stopped(identity.key_of(trial))
+        else:
+            outcome = telling.outcome(self.space, value, failed, extras, self.objectives)
         told = checks.attributes(attributes) or (trial.attributes if isinstance(trial, Trial) else {})
         return self._tell(trial, outcome, told)
 
     def _tell(self, trial: Trial | int, outcome: Outcome, attributes: Mapping[str, Any]) -> Trial:
         record = identity.tell(self.storage, self._header.key, self.space, trial, outcome, attributes)
         self._heartbeat.drop(identity.key_of(trial).token)
+        self._curves.update()
         return self._shown(record)
 
     def add_trials(self, trials: Iterable[Mapping[str, Any]]) -> list[int]:
         """Add finished trials of other sources, all or none; return their numbers.
 
         Each is ``{"params": {...}, "value": 0.4}`` with, where known, ``gradient``, ``hessian``, ``noise``,
-        ``constraints`` and ``attributes``; or ``{"params": {...}, "failed": "why"}``. It also takes
-        ``study.trials``, the documents of a JSON export, and the rows of a CSV export or of a DataFrame. Trials without
-        a result are skipped with a warning.
+        ``constraints``, ``attributes`` and ``curve`` (pairs of step and value); or ``{"params": {...}, "failed":
+        "why"}``. It also takes ``study.trials``, the documents of a JSON export, and the rows of a CSV export or of a
+        DataFrame. Trials without a result are skipped with a warning.
         """
         if isinstance(trials, Mapping) or not isinstance(trials, Iterable):
             raise OptionError(f"add_trials takes a list of dicts with params and value (or failed), got {trials!r}")
         checked = telling.imported(self.space, trials, self.objectives)
-        return self.storage.add(self._header.key, checked) if checked else []
+        numbers = self.storage.add(self._header.key, [each.trial for each in checked]) if checked else []
+        for number, each in zip(numbers, checked, strict=True):
+            if each.curve:
+                self._curves.report(TrialKey(number), each.curve)
+        return numbers
 
     # reading
 
@@ -277,6 +304,7 @@ class Study:
         """All trials as arrays, up to date."""
         with self._lock:
             self._history.update(self.storage.changes(self._header.key, self._history.revision))
+            self._history.curves = self._curves.arrays()
             return self._history
 
     @property
@@ -284,12 +312,16 @@ class Study:
         """All trials, by number."""
         with self._lock:
             self._trials_revision, records = self.storage.records(self._header.key, self._trials_revision)
+            reported = self._curves.update()
             for record in records:
                 self._trials[record.number : record.number + 1] = [self._shown(record)]
+            for number in reported - {record.number for record in records}:
+                self._trials[number] = replace(self._trials[number], curve=self._curves.of(number))
             return list(self._trials)
 
     def trial(self, number: int) -> Trial:
         """Return the current state of one trial."""
+        self._curves.update()
         return self._shown(self.storage.record(self._header.key, identity.number_of(number)))
 
     @property

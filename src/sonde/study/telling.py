@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonde.errors import OptionError
 from sonde.space import Categorical, Parameter, Space
@@ -13,11 +13,13 @@ from sonde.storage.port import FinishedTrial
 from sonde.study import checks, export
 from sonde.trials import Evaluation, Outcome, State, Trial, failure, to_outcome
 from sonde.trials.objectives import ONE, Objectives
+from sonde.trials.outcome import stopped
 from sonde.trials.trial import pack_row
 
 EXTRAS = ("gradient", "hessian", "noise", "constraints")
-_TOLD = {"params", "value", "failed", "attributes", *EXTRAS}
-_SHOWN = {"number", "state", "error", "worker", "created", "started", "finished", "duration", "retry_of"}
+_TOLD = {"params", "value", "failed", "attributes", "curve", *EXTRAS}
+_PREDICTED = {"mean", "std"}  # of the final value of a stopped trial
+_SHOWN = {"number", "state", "error", "worker", "created", "started", "finished", "duration", "retry_of", *_PREDICTED}
 
 _INACTIVE = object()
 
@@ -34,7 +36,7 @@ def outcome(
             raise OptionError("tell takes a value or failed=, not both")
         return failure(failed)
     if value is None:
-        raise OptionError("tell needs a value, or failed='why it failed'")
+        raise OptionError("tell needs a value, or failed='why it failed', or stopped=True")
     if isinstance(value, Evaluation):
         if extras:
             raise OptionError(f"an Evaluation has its own {', '.join(extras)}; leave out {', '.join(extras)}")
@@ -42,8 +44,21 @@ def outcome(
     return to_outcome(Evaluation(value, **extras), space, objectives)
 
 
-def imported(space: Space, trials: Iterable[Any], objectives: Objectives = ONE) -> list[FinishedTrial]:
-    """Return row, outcome and attributes of finished trials; trials without a result are skipped with a warning."""
+class Imported(NamedTuple):
+    """A finished trial of another source, and its learning curve."""
+
+    trial: FinishedTrial
+    curve: list[tuple[float, float]]
+
+
+def nothing_else(value: Any, failed: str | None, extras: Mapping[str, Any]) -> None:
+    """Raise if more is told of a trial that was stopped."""
+    if value is not None or failed is not None or any(told is not None for told in extras.values()):
+        raise OptionError("tell takes stopped=True alone: a stopped trial has no result but its learning curve")
+
+
+def imported(space: Space, trials: Iterable[Any], objectives: Objectives = ONE) -> list[Imported]:
+    """Return finished trials; trials without a result are skipped with a warning."""
     if hasattr(trials, "to_dict"):  # a DataFrame
         trials = trials.to_dict("records")
     importer = Importer(space)
@@ -57,7 +72,7 @@ def imported(space: Space, trials: Iterable[Any], objectives: Objectives = ONE) 
     return kept
 
 
-def _finished(importer: Importer, position: int, entry: Any, objectives: Objectives) -> FinishedTrial | None:
+def _finished(importer: Importer, position: int, entry: Any, objectives: Objectives) -> Imported | None:
     """Return one finished trial; errors name its position."""
     space = importer.space
     try:
@@ -65,8 +80,12 @@ def _finished(importer: Importer, position: int, entry: Any, objectives: Objecti
         if known is None:
             return None
         extras = {name: known.get(name) for name in EXTRAS}
-        told = outcome(space, known.get("value"), known.get("failed"), extras, objectives)
-        return pack_row(space.row(known["params"])), told, checks.attributes(known.get("attributes"))
+        if "stopped" in known:
+            told = stopped(*known["stopped"])
+        else:
+            told = outcome(space, known.get("value"), known.get("failed"), extras, objectives)
+        trial = pack_row(space.row(known["params"])), told, checks.attributes(known.get("attributes"))
+        return Imported(trial, checks.curve(known.get("curve")))
     except ValueError as error:
         raise type(error)(f"trials[{position}]: {error}") from None
 
@@ -87,7 +106,7 @@ class Importer:
     def read(self, entry: Any) -> dict[str, Any] | None:
         """Return the entry in the common form; None for a trial without a result."""
         if isinstance(entry, Trial):
-            entry = {name: getattr(entry, name) for name in (*_TOLD - {"failed"}, "state", "error")}
+            entry = {name: getattr(entry, name) for name in (*_TOLD - {"failed"}, "state", "error", *_PREDICTED)}
         elif isinstance(entry, Mapping) and any(str(key).startswith("params_") for key in entry):
             entry = self._nested(entry)
         if not isinstance(entry, Mapping) or "params" not in entry or set(entry) - _TOLD - _SHOWN:
@@ -103,8 +122,10 @@ class Importer:
             return None
         known = {name: entry[name] for name in _TOLD if entry.get(name) is not None} | self._params(entry["params"])
         if entry["state"] == State.FAILED:
-            kept = {name: known[name] for name in ("params", "attributes") if name in known}
-            return kept | {"failed": entry.get("error") or "failed without a reason"}
+            return _kept(known) | {"failed": entry.get("error") or "failed without a reason"}
+        if entry["state"] == State.STOPPED:
+            mean, std = (entry.get(name) for name in ("mean", "std"))
+            return _kept(known) | {"stopped": checks.predicted(mean, std) or ()}
         return known
 
     def _params(self, params: Any) -> dict[str, Any]:
@@ -162,6 +183,11 @@ class Importer:
         return {"True": True, "False": False}.get(shown, _number(shown))
 
 
+def _kept(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a trial without a value has."""
+    return {name: known[name] for name in ("params", "attributes", "curve") if name in known}
+
+
 def _missing(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value) or (isinstance(value, float) and value != value)
 
@@ -169,12 +195,12 @@ def _missing(value: Any) -> bool:
 def _read(column: str, cell: str) -> Any:
     """Return the value of a cell of a file."""
     written = export.unquoted(cell)
-    if column == "hessian" or column.startswith(("gradient_", "attributes_")):
+    if column in ("hessian", "curve") or column.startswith(("gradient_", "attributes_")):
         try:
             return json.loads(written)
         except ValueError:
             return written
-    return written if column in _SHOWN else _number(written)
+    return written if column in _SHOWN - _PREDICTED else _number(written)
 
 
 def _number(written: str) -> Any:

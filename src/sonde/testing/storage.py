@@ -17,6 +17,7 @@ from sonde.storage.rules import new_token
 from sonde.testing.storage_asking import AskingContract
 from sonde.testing.storage_calls import DONE, FULL, HEADER, ROW, SEVERAL, ask, begin, drawn, finish, keys, states, tell
 from sonde.trials import History, Outcome, State, TrialKey, failure
+from sonde.trials.outcome import stopped
 
 
 class StorageContract(AskingContract):
@@ -65,6 +66,8 @@ class StorageContract(AskingContract):
             lambda: storage.release(study, keys(0)),
             lambda: storage.cancel(study, keys(0)),
             lambda: storage.heartbeat(study, drawn(1), 1.0),
+            lambda: storage.report(study, TrialKey(0), [(1.0, 0.5)]),
+            lambda: storage.reports(study, 0),
         ]
         for call in calls:
             with pytest.raises(StudyNotFound):
@@ -151,6 +154,50 @@ class StorageContract(AskingContract):
         with pytest.raises(UnknownTrial):
             storage.cancel(study, [TrialKey(0, new_token())])
         assert states(storage, study) == [State.RUNNING, State.COMPLETED]
+
+    def test_a_stopped_trial_keeps_its_first_prediction(self, storage: Storage, study: str) -> None:
+        number = ask(storage, study)[0]
+        first = tell(storage, study, number, stopped(0.5, 0.1))
+        assert (first.state, first.outcome) == (State.STOPPED, stopped(0.5, 0.1))
+        assert tell(storage, study, number, stopped(0.7)) == first
+        with pytest.raises(ConflictingResult, match="told stopped"):
+            tell(storage, study, number, DONE)
+        limited = begin(storage, study, 2, limit=2)  # it counts
+        assert limited.missing == 1
+
+    # learning curves
+
+    def test_reports_come_back_in_their_order(self, storage: Storage, study: str) -> None:
+        first, second = ask(storage, study, 2)
+        assert storage.reports(study, 0)[1] == []
+        assert storage.report(study, TrialKey(second), [(2.0, 0.5)]) == second
+        token = storage.record(study, first).token
+        assert storage.report(study, TrialKey(99, token), [(1.0, 3.0), (1.0, 2.0), (0.5, float("inf"))]) == first
+        revision, found = storage.reports(study, 0)
+        assert found == [(second, 2.0, 0.5), (first, 1.0, 3.0), (first, 1.0, 2.0), (first, 0.5, float("inf"))]
+        assert storage.reports(study, revision)[1] == []
+        storage.report(study, TrialKey(second), [(3.0, float("nan"))])
+        ((number, step, value),) = storage.reports(study, revision)[1]
+        assert (number, step) == (second, 3.0)
+        assert value != value
+
+    def test_reports_of_unknown_trials_are_dropped(self, storage: Storage, study: str) -> None:
+        number = ask(storage, study)[0]
+        assert storage.report(study, TrialKey(number, new_token()), [(1.0, 0.5)]) is None
+        assert storage.report(study, TrialKey(7), [(1.0, 0.5)]) is None
+        assert storage.report(study, TrialKey(number), []) == number
+        assert storage.reports(study, 0)[1] == []
+
+    def test_a_report_changes_no_trial(self, storage: Storage, study: str) -> None:
+        number = ask(storage, study)[0]
+        before, records = storage.records(study, 0)
+        storage.report(study, TrialKey(number), [(1.0, 0.5)])
+        after, news = storage.records(study, before)
+        assert (after > before, news) == (True, [])
+        assert storage.records(study, 0)[1] == records
+        tell(storage, study, number, DONE)
+        assert storage.reports(study, 0)[1] == [(number, 1.0, 0.5)]
+        assert storage.report(study, TrialKey(number), [(2.0, 0.4)]) == number  # a late one
 
     def test_calls_repeated_after_a_lost_reply_change_nothing(self, storage: Storage, study: str) -> None:
         header = replace(HEADER, name="again", key="0123456789abcdef" * 2)

@@ -12,7 +12,7 @@ them, and ``with_values`` the history of any function of them: what reads one ob
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +29,8 @@ from sonde.trials.state import State
 from sonde.trials.trial import checked_objectives, unpack_row
 
 _CODE = {state: code for code, state in enumerate(State)} | {state.value: code for code, state in enumerate(State)}
+
+_CACHED = ("completed", "measured", "pending", "failed", "arrivals")
 
 ROUNDING = 1e-9  # relative difference below which two values of a configuration are equal
 
@@ -91,6 +93,7 @@ class History:
         self.objectives = objectives
         self.revision = 0
         self.cache: StateCache | None = None  # of fitted models, shared between processes; a study sets it
+        self.curves: Mapping[int, Array] = {}  # by number, learning curves (m, 2) of step and value; a study sets it
         self._rows = _Column(len(space))
         self._units = _Column(len(space))
         self._states = _Column()
@@ -135,7 +138,7 @@ class History:
             column.update((number, item) for number, item in zip(numbers, items, strict=True) if item is not None)
         if self._known_rows is not None:
             self._known_rows.update(rows)
-        for name in ("completed", "pending", "failed", "arrivals"):
+        for name in _CACHED:
             self.__dict__.pop(name, None)
 
     def _unpacked(self, numbers: Sequence[int], told: Sequence[bytes | None]) -> Array:
@@ -173,7 +176,7 @@ class History:
     def with_values(self, values: Array, noise: Array | None = None) -> History:
         """Return a history of the same trials with values (n,), lower is better, and without derivatives."""
         view = copy(self)
-        for name in ("completed", "pending", "failed", "arrivals"):
+        for name in _CACHED:
             view.__dict__.pop(name, None)
         view.objectives, view.sign = ONE, 1.0
         view._values, view._noise = _Column(), _Column()
@@ -233,8 +236,9 @@ class History:
 
     @property
     def noisy(self) -> bool:
-        """Whether noise was declared for any value."""
-        return bool(np.any(self.noise > 0) or np.any(self._outcomes.view[:, len(self.objectives) :] > 0))
+        """Whether noise was declared for any value; that of the predicted value of a stopped trial is not declared."""
+        declared = self.noise[self._states.view != _CODE[State.STOPPED]]
+        return bool(np.any(declared > 0) or np.any(self._outcomes.view[:, len(self.objectives) :] > 0))
 
     @property
     def noise_found(self) -> bool:
@@ -242,7 +246,7 @@ class History:
         new = self.arrivals[self._compared :]
         self._compared += len(new)
         if not self._noise_found:
-            new = new[~np.isnan(self.values[new])]  # a failure has no value to compare
+            new = new[self._states.view[new] == _CODE[State.COMPLETED]]  # a failure has no value to compare
             rows, values = self._rows.view[new].astype("<f8"), self.values[new].tolist()
             self._noise_found = any(self._differs(row, value) for row, value in zip(rows, values, strict=True))
         return self._noise_found
@@ -254,7 +258,15 @@ class History:
 
     @cached_property
     def completed(self) -> Points:
-        """Trials with a value."""
+        """Trials with a value: of a stopped one it is the predicted final value, whose noise is known."""
+        predicted = np.flatnonzero((self._states.view == _CODE[State.STOPPED]) & ~np.isnan(self._values.view))
+        if not len(predicted):
+            return self.measured
+        return Points(self, np.sort(np.concatenate([self.measured.numbers, predicted])))
+
+    @cached_property
+    def measured(self) -> Points:
+        """Completed trials, without those that were stopped early."""
         return self._points([_CODE[State.COMPLETED]])
 
     @cached_property
@@ -269,7 +281,7 @@ class History:
 
     @cached_property
     def arrivals(self) -> Integers:
-        """Numbers of the completed and failed trials, in the order in which their results arrived.
+        """Numbers of the completed, stopped and failed trials, in the order in which their results arrived.
 
         So a model of the first results stays the same when more arrive; by number, a late result would change it.
         """

@@ -122,11 +122,11 @@ class Objectives:
 ONE = Objectives()
 
 
-def checked_direction(value: Any) -> str:
+def checked_direction(value: Any, what: str = "direction") -> str:
     """Return a direction; ``min`` and ``max`` are short for it."""
     known = SHORT.get(value, value) if isinstance(value, str) else value
     if known not in DIRECTIONS:
-        raise OptionError(f"direction must be 'minimize' or 'maximize', got {value!r}")
+        raise OptionError(f"{what} must be 'minimize' or 'maximize', got {value!r}")
     return str(known)
 
 
@@ -141,13 +141,15 @@ def _named(several: Any) -> dict[str, str]:
         raise OptionError(f"objectives needs two or more, such as {EXAMPLE}, got {several!r}; for one, give direction=")
     for name in named:
         if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 100:
-            raise OptionError(f"the name of an objective must be a short text, got {name!r}")
-    return {name: checked_direction(own) for name, own in named.items()}
+            raise OptionError(
+                f"the name of an objective must be a printable text of at most 100 characters, got {name!r}"
+            )
+    return {name: checked_direction(own, f"the direction of {name!r}") for name, own in named.items()}
 
 
 def _thresholds(thresholds: Any, named: Mapping[str, str]) -> dict[str, float]:
     if thresholds is not None and not isinstance(thresholds, Mapping):
-        raise OptionError(f"thresholds must be a dict of numbers by objective, got {thresholds!r}")
+        raise OptionError(f"thresholds must be a dict of numbers by objective ({', '.join(named)}), got {thresholds!r}")
     known = {}
     for name, limit in (thresholds or {}).items():
         number = as_float(limit)

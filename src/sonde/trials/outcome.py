@@ -79,6 +79,11 @@ def failure(reason: Any) -> Outcome:
     return Outcome(State.FAILED, error=text[-MAX_ERROR_CHARACTERS:])
 
 
+def stopped(mean: float | None = None, deviation: float | None = None) -> Outcome:
+    """Return the outcome of a trial that was stopped early: its predicted final value, None where it is unknown."""
+    return Outcome(State.STOPPED, mean, deviation)
+
+
 def describe(error: object) -> str:
     """Return type and message of an exception, even of one whose ``str`` fails."""
     try:

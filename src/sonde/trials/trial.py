@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sonde.errors import StorageError
+from sonde.errors import EvaluationError, StorageError
 from sonde.space import Space
 from sonde.trials.objectives import ONE, Objectives
-from sonde.trials.outcome import Outcome, unpack_gradient, unpack_hessian, unpack_objectives
+from sonde.trials.outcome import Outcome, real, unpack_gradient, unpack_hessian, unpack_objectives
 from sonde.trials.state import State
 
 
@@ -39,6 +40,18 @@ class TrialRecord:
     retry_of: int | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
     token: str | None = None
+
+
+class Reporter(Protocol):
+    """Takes a trial's reports and says whether to stop it."""
+
+    told_to_stop: bool  # what it last said
+
+    def report(self, step: float, value: float) -> None:
+        """Add to the trial's learning curve."""
+
+    def should_stop(self) -> bool:
+        """Whether the trial is not worth going on."""
 
 
 class _Absent(str):
@@ -77,10 +90,45 @@ class Trial(Mapping[str, Any]):
     retry_of: int | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
     floats: frozenset[str] | None = field(default=None, repr=False)  # which parameters of the space are Float, if known
-    mean: float | None = None  # posterior mean of the objective: for the best trial, if values are noisy
+    # posterior mean of the objective: for the best trial, if values are noisy; predicted final value of a stopped one
+    mean: float | None = None
     std: float | None = None
+    curve: Sequence[tuple[float, float]] = field(default=(), repr=False)  # what it reported: (step, value), by step
     token: str | None = field(default=None, repr=False)  # identifies the trial; drawn when it was asked for
     study: str | None = field(default=None, repr=False)  # the UUID of its study
+    reporter: Reporter | None = field(default=None, repr=False)
+
+    def report(self, step: float, value: float) -> None:
+        """Add a value on the way to the result, such as the loss after an epoch; NaN or inf: training diverged.
+
+        Reports may come late, twice or out of order. The values need not be of the objective itself, but as for the
+        objective lower, or higher, is better.
+        """
+        number = real(step, "the step of a report")
+        if not math.isfinite(number):
+            raise EvaluationError(f"the step of a report must be finite, such as an epoch, got {number}")
+        self._reporter.report(number, real(value, "the value of a report"))
+
+    def should_stop(self) -> bool:
+        """Whether it is not worth going on, by what was reported so far; then return None from the objective.
+
+        The trial is then stopped, and the surrogate learns from its predicted final value.
+        """
+        return self._reporter.should_stop()
+
+    @property
+    def _reporter(self) -> Reporter:
+        if self.reporter is None:
+            raise EvaluationError(
+                f"trial {self.number} cannot report: only trials that were asked for can, those of an objective and of "
+                "study.ask"
+            )
+        return self.reporter
+
+    @property
+    def told_to_stop(self) -> bool:
+        """Whether ``should_stop`` has said so."""
+        return self.reporter is not None and self.reporter.told_to_stop
 
     @property
     def duration(self) -> float | None:
@@ -109,7 +157,9 @@ class Trial(Mapping[str, Any]):
         return len(self.params)
 
     def __eq__(self, other: object) -> bool:
-        return vars(self) == vars(other) if isinstance(other, Trial) else NotImplemented
+        if not isinstance(other, Trial):
+            return NotImplemented
+        return {**vars(self), "reporter": None} == {**vars(other), "reporter": None}
 
     def __hash__(self) -> int:
         return hash(self.number)
@@ -134,6 +184,7 @@ def to_trial(record: TrialRecord, space: Space, study: str | None = None, object
     """Return the user's view of a record."""
     outcome = record.outcome or Outcome(record.state)
     value, noise = _told_values(outcome, objectives, record.number)
+    predicted = (outcome.value, outcome.noise) if record.state is State.STOPPED else (None, None)
     return Trial(
         number=record.number,
         params=space.codec.configuration(unpack_row(record.row, record.number, len(space))),
@@ -150,6 +201,8 @@ def to_trial(record: TrialRecord, space: Space, study: str | None = None, object
         finished=_moment(record.finished),
         retry_of=record.retry_of,
         attributes=dict(record.attributes),
+        mean=predicted[0],
+        std=predicted[1],
         floats=space.floats,
         token=None if record.state is State.WAITING else record.token,  # the process that asks for it draws a new one
         study=study,
@@ -158,6 +211,8 @@ def to_trial(record: TrialRecord, space: Space, study: str | None = None, object
 
 def _told_values(outcome: Outcome, objectives: Objectives, number: int) -> tuple[Any, Any]:
     """Return value and noise; of several objectives, by name."""
+    if outcome.state is State.STOPPED:
+        return None, None
     if outcome.objectives is None:
         return outcome.value, outcome.noise
     values, deviations = unpack_objectives(checked_objectives(outcome.objectives, number, len(objectives)))

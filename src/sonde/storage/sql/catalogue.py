@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from sonde.storage import rules
 from sonde.storage.port import StudyHeader, StudySummary
-from sonde.storage.sql.tables import states, studies, tickets, trials
+from sonde.storage.sql.tables import reports, states, studies, tickets, trials
 from sonde.trials import State
 
 HEADER = (studies.c.name, studies.c.space, studies.c.direction, studies.c.seed, studies.c.strategy, studies.c.created,
@@ -83,8 +83,8 @@ def _feasible(levels: str) -> bool:
 
 
 def delete(connection: sa.Connection, key: str) -> None:
-    """Delete a study with its trials, tickets and states; do nothing if it was deleted before."""
+    """Delete a study with its trials, learning curves, tickets and states; do nothing if it was deleted before."""
     own = connection.execute(sa.select(studies.c.id).where(studies.c.uuid == key)).scalar()
-    for table in (trials, tickets, states):
+    for table in (trials, reports, tickets, states):
         connection.execute(sa.delete(table).where(table.c.study_id == own))
     connection.execute(sa.delete(studies).where(studies.c.id == own))

@@ -11,8 +11,9 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from sonde.storage.sql.clock import server_clock
-from sonde.storage.sql.tables import states, studies, tickets, trials
+from sonde.storage.sql.tables import reports, states, studies, tickets, trials
 from sonde.trials import State
+from sonde.trials.state import ENDED
 
 _CHANGED = (trials.c.number, trials.c.state, trials.c.revision, trials.c.row, trials.c.value, trials.c.noise,
             trials.c.gradient, trials.c.hessian, trials.c.constraints, trials.c.objectives)  # fmt: skip
@@ -73,7 +74,7 @@ CUT_LEASES = (
     .values(lease=sa.bindparam("now") + sa.func.coalesce(trials.c.lease_seconds, 60.0))
 )
 COUNT_SPENT = sa.select(sa.func.count()).where(
-    _own, trials.c.state.in_([State.RUNNING.value, State.COMPLETED.value, State.FAILED.value])
+    _own, trials.c.state.in_([state.value for state in (State.RUNNING, *ENDED)])
 )
 SET_SUGGESTER = (
     sa.update(studies)
@@ -166,6 +167,15 @@ HEARTBEAT = (
     .values(lease=sa.bindparam("ends"), lease_seconds=sa.bindparam("seconds"))
 )
 INSERT = sa.insert(trials)
+
+# learning curves
+
+INSERT_REPORTS = sa.insert(reports)
+SELECT_REPORTS = (
+    sa.select(reports.c.number, reports.c.step, reports.c.value)
+    .where(reports.c.study_id == sa.bindparam("study"), reports.c.revision > sa.bindparam("since"))
+    .order_by(reports.c.revision, reports.c.place)
+)
 
 # states of strategies
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import nan
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -221,6 +222,32 @@ class SqlStorage(Storage):
             steps.end(own, [record.number for record in left], State.CANCELLED)
 
         self._write(study, work, durable=True)
+
+    # learning curves
+
+    def report(self, study: str, trial: TrialKey, reports: Sequence[tuple[float, float]]) -> int | None:
+        def number(own: Found) -> int | None:
+            found = steps.find(own, trial)
+            return None if found is None else found.number
+
+        def work(own: Locked) -> int | None:
+            known = number(own)
+            if known is not None:
+                common = {"study_id": own.id, "revision": own.revision, "number": known}
+                rows = [{**common, "step": step, "value": None if value != value else value} for step, value in reports]
+                own.connection.execute(sql.INSERT_REPORTS, rows)
+            return known
+
+        return self._write(study, work, durable=False) if reports else self._read(study, number)
+
+    def reports(self, study: str, since: int) -> tuple[int, list[tuple[int, float, float]]]:
+        def work(own: Found) -> tuple[int, list[tuple[int, float, float]]]:
+            if own.revision == since:
+                return since, []
+            rows = own.execute(sql.SELECT_REPORTS, since=since).all()
+            return own.revision, [(row.number, row.step, nan if row.value is None else row.value) for row in rows]
+
+        return self._read(study, work)
 
     # states of strategies
 

@@ -62,6 +62,18 @@ trials = sa.Table(
     sa.Index("trials_by_token", "study_id", "token", unique=True),
 )
 
+reports = sa.Table(  # learning curves
+    "reports",
+    metadata,
+    sa.Column("place", _Key, primary_key=True, autoincrement=True),  # in the order in which they came
+    sa.Column("study_id", _Key, sa.ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("revision", sa.BigInteger, nullable=False),
+    sa.Column("number", sa.BigInteger, nullable=False),  # of the trial
+    sa.Column("step", sa.Double, nullable=False),
+    sa.Column("value", sa.Double),  # None: NaN, which SQLite cannot hold
+    sa.Index("reports_by_revision", "study_id", "revision"),
+)
+
 tickets = sa.Table(
     "tickets",
     metadata,
