@@ -96,8 +96,8 @@ def minimize(
     ``NoResult`` (no trial has completed) and ``Interrupted`` (Ctrl-C) have the study as ``.study``.
     """
     study = Study(
-        space, direction=None if objectives else "minimize", storage=storage, name=name, seed=seed, strategy=strategy,
-        objectives=objectives, thresholds=thresholds, stopping=stopping,
+        space, direction="minimize" if objectives is None else None, storage=storage, name=name, seed=seed,
+        strategy=strategy, objectives=objectives, thresholds=thresholds, stopping=stopping,
     )  # fmt: skip
     return _run(
         study, objective, n_trials, jac=jac, timeout=timeout, trial_timeout=trial_timeout, workers=workers,
@@ -129,8 +129,8 @@ def maximize(
 ) -> Result:
     """Find the parameters with the largest value; see ``minimize``. Several objectives have their own directions."""
     study = Study(
-        space, direction=None if objectives else "maximize", storage=storage, name=name, seed=seed, strategy=strategy,
-        objectives=objectives, thresholds=thresholds, stopping=stopping,
+        space, direction="maximize" if objectives is None else None, storage=storage, name=name, seed=seed,
+        strategy=strategy, objectives=objectives, thresholds=thresholds, stopping=stopping,
     )  # fmt: skip
     return _run(
         study, objective, n_trials, jac=jac, timeout=timeout, trial_timeout=trial_timeout, workers=workers,

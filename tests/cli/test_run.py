@@ -89,6 +89,7 @@ def test_a_script_is_tuned_with_failures_conditions_and_resumed(program: Cli, tu
         "best_trial": best.number,
         "trials": 10,
         "failed": sum(trial.state == "failed" for trial in trials()),
+        "stopped": 0,
     }
 
 

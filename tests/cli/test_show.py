@@ -34,6 +34,7 @@ def test_best_for_programs(cli: Cli) -> None:
         "best_trial": 21,
         "trials": 25,
         "failed": 5,
+        "stopped": 0,
     }
 
 

@@ -23,6 +23,15 @@ WRITTEN = Path(__file__).with_name("written_by_0_1_0")
 EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((WRITTEN / "trials.json").read_text(encoding="utf-8"))
 
 
+def migrate(engine: sa.Engine, version: str) -> None:
+    """Make the tables of a version."""
+    with engine.begin() as connection:
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", str(Path(sonde.storage.sql.__file__).parent / "migrations"))
+        config.set_main_option("path_separator", "os")
+        command.upgrade(config, version)
+
+
 @pytest.fixture
 def old_sqlite(tmp_path: Path) -> str:
     return str(shutil.copy(WRITTEN / "studies.sqlite3", tmp_path / "studies.sqlite3"))
@@ -32,11 +41,7 @@ def old_sqlite(tmp_path: Path) -> str:
 def old_postgres(postgres_url: str) -> str:
     """The same rows, in tables that the first migration alone has made."""
     engine = sa.create_engine(postgres_url.replace("postgresql://", "postgresql+psycopg://"))
-    with engine.begin() as connection:
-        config = Config(attributes={"connection": connection})
-        config.set_main_option("script_location", str(Path(sonde.storage.sql.__file__).parent / "migrations"))
-        config.set_main_option("path_separator", "os")
-        command.upgrade(config, "0001")
+    migrate(engine, "0001")
     tables = sa.MetaData()
     tables.reflect(engine, only=["studies", "trials"])
     source = sqlite3.connect(WRITTEN / "studies.sqlite3")
@@ -69,6 +74,26 @@ def test_all_data_are_kept_and_the_study_continues(request: pytest.FixtureReques
         assert study.tell(running[0], 9.0).number == running[0]  # asked for by 0.1.0: known by its number
         assert study.tell(taken[0], 8.0).value == 8.0
         assert study.best(by="observed").value == 9.0
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_database_of_one_objective_gets_studies_of_several(request: pytest.FixtureRequest, kind: str) -> None:
+    url = request.getfixturevalue(f"old_{kind}")
+    given = f"sqlite:///{url}" if kind == "sqlite" else url.replace("postgresql://", "postgresql+psycopg://")
+    engine = sa.create_engine(given)
+    migrate(engine, "0002")  # the last schema without objectives
+    assert "objectives" not in {column["name"] for column in sa.inspect(engine).get_columns("trials")}
+    engine.dispose()
+    space = sonde.Space(x=sonde.Float(0, 1))
+    with sonde.Study(space, storage=url, name="both", objectives={"loss": "min", "size": "max"}) as study:
+        study.tell(study.ask(), {"loss": 0.5, "size": 2.0}, gradient={"size": {"x": 1.0}})
+        trials = study.trials
+    with sonde.load(url, "both") as study:
+        assert study.trials == trials == study.pareto_front
+        assert study.directions == {"loss": "minimize", "size": "maximize"}
+    for name, expected in EXPECTED.items():
+        with sonde.load(url, name) as study:
+            assert [_without_new(document(trial)) for trial in study.trials] == expected
 
 
 def _without_new(trial: dict[str, Any]) -> dict[str, Any]:

@@ -83,14 +83,11 @@ class Study:
         if not isinstance(space, Space):
             raise OptionError(f"space must be a sonde.Space, got {type(space).__name__}")
         self._strategy = resolve_strategy(strategy)
+        goal = str(Objectives.of(direction, objectives, thresholds))
+        checks.stopping(stopping)
         opened = open_storage(storage)
-        wanted = StudyHeader(
-            checks.name(name, stored=opened.url is not None),
-            space.to_json(),
-            str(Objectives.of(direction, objectives, thresholds)),
-            checks.seed(seed),
-            record(self._strategy),
-        )
+        stored = checks.name(name, stored=opened.url is not None)
+        wanted = StudyHeader(stored, space.to_json(), goal, checks.seed(seed), record(self._strategy))
         self._attach(
             opened, identity.create_or_find(opened, wanted, seed_given=seed is not None), space, lease, stopping
         )
@@ -330,9 +327,10 @@ class Study:
         self._needs_several("pareto_front", "study.best_trial has the best trial")
         with self._lock:
             history = self.history
-            if not len(history.completed):
+            found = fronts.front(history).tolist()
+            if not found:
                 raise NoResult(f"study {self.name!r} has no Pareto front yet: {self._why_no_best(history)}")
-            return [self.trial(number) for number in fronts.front(history).tolist()]
+            return [self.trial(number) for number in found]
 
     def hypervolume(self, reference: Mapping[str, float] | Sequence[float] | None = None) -> float:
         """Return the hypervolume between the Pareto front and a reference point.
@@ -359,6 +357,8 @@ class Study:
         is the model if noise was declared or a configuration has had different values.
         """
         if weights is not None:
+            if by is not None:
+                raise OptionError("give by= for one objective or weights= for several, not both")
             return self.trial(fronts.preferred(self.history, weights))
         if self.objectives.several:
             equal = dict.fromkeys(self.objectives.names, 1)

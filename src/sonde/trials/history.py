@@ -179,7 +179,7 @@ class History:
         for name in _CACHED:
             view.__dict__.pop(name, None)
         view.objectives, view.sign = ONE, 1.0
-        view._values, view._noise = _Column(), _Column()
+        view._values, view._noise, view._outcomes = _Column(), _Column(), _Column(2)
         if len(self):
             index = np.arange(len(self))
             view._values.put(index, values)

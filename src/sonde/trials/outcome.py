@@ -11,7 +11,7 @@ values, then K standard deviations; and the derivatives of all objectives follow
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,14 +144,16 @@ def _values(told: Any, objectives: Objectives) -> dict[str, float]:
     missing = [name for name in objectives.names if name not in given]
     unknown = [str(name) for name in given if name not in objectives.names]
     if missing or unknown:
-        wrong = f"{', '.join(missing)} missing" if missing else f"{', '.join(unknown)} unknown"
+        wrong = "; ".join(
+            f"{', '.join(names)} {what}" for names, what in ((missing, "missing"), (unknown, "unknown")) if names
+        )
         raise EvaluationError(f"a value is needed for each of {', '.join(objectives.names)}: {wrong}")
     return {name: real(given[name], _called("value", name, objectives)) for name in objectives.names}
 
 
 def _sequence(told: Any, objectives: Objectives) -> list[Any]:
     try:
-        listed = None if isinstance(told, str) else list(told)
+        listed = None if isinstance(told, str | bytes | Set) else list(told)
     except TypeError:
         listed = None
     if listed is None or len(listed) != len(objectives):
