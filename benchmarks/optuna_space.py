@@ -16,5 +16,5 @@ def suggested(trial: Any, space: Any) -> dict[str, Any]:
         elif isinstance(parameter, Float):
             chosen[name] = trial.suggest_float(name, parameter.low, parameter.high, log=parameter.log)
         elif isinstance(parameter, Int):
-            chosen[name] = trial.suggest_int(name, parameter.low, parameter.high)
+            chosen[name] = trial.suggest_int(name, parameter.low, parameter.high, log=parameter.log)
     return chosen

@@ -180,6 +180,7 @@ class MonteCarloHypervolumeImprovement(Acquisition):
     size: int  # q
     samples: int = 128
     seed: int = 0
+    weights: Array | None = None  # (b, K), multiply the sides of the boxes; None: ones
 
     def __post_init__(self) -> None:
         if self.size + len(self.pending) > LARGEST:
@@ -213,7 +214,7 @@ class MonteCarloHypervolumeImprovement(Acquisition):
         joints = [each.joint(features(points)) for each, features in zip(self.posteriors, self.features, strict=True)]
         parts = [(joint, cholesky(joint.covariance), z) for joint, z in zip(joints, base, strict=True)]
         outcomes = [joint.mean[:, None, :] + z @ factor.swapaxes(-1, -2) for joint, factor, z in parts]
-        return *_improvement(np.stack(outcomes, axis=-1), self.boxes), parts
+        return *_improvement(np.stack(outcomes, axis=-1), self.boxes, self.weights), parts
 
     def _backward(self, batches: Array) -> tuple[Array, Array]:
         value, outcomes_gradient, parts = self._forward(batches)
@@ -227,7 +228,7 @@ class MonteCarloHypervolumeImprovement(Acquisition):
         return value.mean(axis=1), gradient
 
 
-def _improvement(outcomes: Array, boxes: Boxes) -> tuple[Array, Array]:
+def _improvement(outcomes: Array, boxes: Boxes, weights: Array | None = None) -> tuple[Array, Array]:
     """Return what outcomes (B, s, q, K) add to the hypervolume (B, s), and its gradient, by inclusion and exclusion.
 
     What all points of a set dominate is below their smallest outcomes (Daulton et al. 2020, eq. (4)).
@@ -237,16 +238,16 @@ def _improvement(outcomes: Array, boxes: Boxes) -> tuple[Array, Array]:
     for subset in (list(subset) for size in indices for subset in combinations(indices, size + 1)):
         part, sign = outcomes[:, :, subset], (-1) ** (len(subset) + 1)
         smallest = part.min(axis=2, keepdims=True)
-        volume, by_smallest = _dominated(smallest, boxes)
+        volume, by_smallest = _dominated(smallest, boxes, np.ones(boxes.low.shape) if weights is None else weights)
         value += sign * volume
         own = part == smallest
         gradient[:, :, subset] += sign * own / own.sum(axis=2, keepdims=True) * by_smallest[:, :, None, :]
     return value, gradient
 
 
-def _dominated(point: Array, boxes: Boxes) -> tuple[Array, Array]:
+def _dominated(point: Array, boxes: Boxes, weights: Array) -> tuple[Array, Array]:
     """Return the volume of the boxes below points (B, s, 1, K), (B, s), and its gradient (B, s, K)."""
-    sides = np.maximum(np.minimum(point, boxes.high) - boxes.low, 0.0)
-    moving = (point > boxes.low) & (point < boxes.high)
+    sides = np.maximum(np.minimum(point, boxes.high) - boxes.low, 0.0) * weights
+    moving = np.where((point > boxes.low) & (point < boxes.high), weights, 0.0)
     faces = [moving[..., k] * np.prod(np.delete(sides, k, axis=-1), axis=-1) for k in range(sides.shape[-1])]
     return np.prod(sides, axis=-1).sum(axis=-1), np.stack([face.sum(axis=-1) for face in faces], axis=-1)

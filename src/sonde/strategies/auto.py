@@ -13,7 +13,7 @@ from sonde.space import Space
 from sonde.strategies.initial_design import first_count, ready
 from sonde.strategies.port import Model, Strategy
 from sonde.strategies.registry import resolve_strategy
-from sonde.strategies.sobol import AroundCentre
+from sonde.strategies.sobol import AroundCentre, CentreFirst
 from sonde.trials import History
 
 
@@ -70,7 +70,8 @@ class Auto(Strategy):
     name = "auto"
 
     def __init__(self) -> None:
-        self._strategies: dict[str, Strategy] = {"sobol": AroundCentre()}  # the initial design of gp
+        self._strategies: dict[str, Strategy] = {}
+        self._one, self._several = AroundCentre(), CentreFirst()  # the initial designs of gp
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return the suggestions of the chosen strategy."""
@@ -87,6 +88,8 @@ class Auto(Strategy):
 
     def _strategy(self, space: Space, history: History) -> Strategy:
         name = self._rule(space, history).strategy
+        if name == "sobol":
+            return self._several if history.objectives.several else self._one
         if name not in self._strategies:  # kept for its caches
             self._strategies[name] = resolve_strategy(name)
         return self._strategies[name]

@@ -12,6 +12,7 @@ from sonde.surrogates.basis.adaptive import CACHED, NOISE_FLOOR, PAPER, Adaptive
 from sonde.surrogates.basis.data import BLOCK, Table, held_out
 from sonde.surrogates.basis.posterior import LinearPosterior, mixture
 from sonde.surrogates.basis.regression import Regression, regress
+from sonde.surrogates.basis.training import train
 
 Array = NDArray[np.float64]
 
@@ -305,3 +306,39 @@ def test_networks_with_a_quadratic_mean_are_calibrated_too() -> None:
     assert np.isfinite(AdaptiveBasis(recipe).network(data, 32).score)
     at = learn(AdaptiveBasis(recipe), data)[0].marginals(data.x)
     assert np.corrcoef(at.mean[:, 0], data.y)[0, 1] > 0.95
+
+
+# several objectives on the same networks
+
+
+def both(count: int = 64) -> tuple[Table, Table]:
+    """Observations of two functions of the same points, with both as targets."""
+    data = data_of(count)
+    other = data_of(count, "bump").y
+    targets = np.stack([data.y, other], axis=1)
+    return data._replace(targets=targets), data._replace(y=other, targets=targets)
+
+
+def test_networks_are_trained_once_for_several_objectives(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained = []
+    monkeypatch.setattr(
+        adaptive, "train", lambda *args, **options: trained.append(args[2].shape) or train(*args, **options)
+    )
+    basis, (one, other) = AdaptiveBasis(RECIPE, cache=MemoryCache()), both()
+    first, second = basis.network(one, 64), basis.network(other, 64)
+    assert trained == [(64, 2)] * 2  # without the held-out rows, then with all
+    assert first.network is second.network
+    assert (first.inflation, first.score) != (second.inflation, second.score)
+    again = AdaptiveBasis(RECIPE, cache=basis.cache)
+    assert_same_networks(again.network(other, 64), second)
+    assert len(trained) == 2
+
+
+def test_shared_networks_predict_about_as_well_as_separate_ones() -> None:
+    for together in both(128):
+        alone = together._replace(targets=None)
+        scores = [AdaptiveBasis(RECIPE).network(data, 128).score for data in (together, alone)]
+        assert scores[0] > scores[1] - 0.7
+        mean = learn(AdaptiveBasis(RECIPE), together)[0].marginals(NEW).mean[:, 0]
+        known = "waves" if np.array_equal(together.y, data_of(128).y) else "bump"
+        assert np.sqrt(np.mean((mean - SMOOTH[known](NEW) / SMOOTH[known](NEW).std()) ** 2)) < 0.3

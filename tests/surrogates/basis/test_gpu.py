@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
-from tests.surrogates.basis.test_losses import FORMS, WEIGHTS, parameters, targets
+from tests.surrogates.basis.test_losses import FORMS, SEVERAL, WEIGHTS, parameters, targets
 from tests.surrogates.basis.test_losses import X as ROWS
 from tests.surrogates.basis.test_training import ALL, COUNT, LABELS, X, Y, networks
 
@@ -46,6 +46,22 @@ def test_numpy_and_jax_agree_from_the_same_weights_and_minibatches(loss: str, op
             apart.mean() < 0.03 * moved.mean()
         )  # rounding may change the sign of a gradient near zero, and so of Adam's step
         assert other.weights.dtype == float
+
+
+def test_several_targets_are_those_of_numpy() -> None:
+    initial = parameters()
+    losses, gradient = loss_and_gradient(initial, "tanh", "evidence", ROWS, SEVERAL, WEIGHTS)
+    with jax.enable_x64(True):
+        differentiated = jax.value_and_grad(total_loss, has_aux=True)
+        given = initial.arrays, "tanh", "evidence", ROWS, np.moveaxis(SEVERAL, 1, -1), WEIGHTS
+        (_, values), gradients = differentiated(*given)
+    np.testing.assert_allclose(losses, values, rtol=1e-10)
+    for ours, theirs in zip(gradient.arrays, gradients, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-10)
+    values, rng = np.stack([Y, np.roll(Y, 7)], axis=1), np.random.default_rng
+    numpy, _ = training.train(networks(), X, values, ALL, rng=rng(1), steps=20, loss="evidence", optimizer="adam")
+    other, _ = gpu.train(networks(), X, values, ALL, rng=rng(1), steps=20, loss="evidence", device="cpu")
+    np.testing.assert_allclose(numpy.layers[0].weights, other.layers[0].weights, atol=0.02)
 
 
 def test_many_rows_are_drawn_in_the_same_order() -> None:

@@ -100,3 +100,14 @@ def test_a_singular_basis_in_single_precision_leaves_the_loss_finite() -> None:
     )  # fmt: skip
     assert np.isfinite(losses).all()
     assert all(np.isfinite(each).all() for each in gradient.arrays)
+
+
+SEVERAL = np.stack([Y, RNG.normal(size=Y.shape), 0.3 * Y], axis=1)  # (M, K, B)
+
+
+def test_the_evidence_of_several_targets_is_the_mean_of_theirs() -> None:
+    together, gradient = loss_and_gradient(parameters(), "tanh", "evidence", X, SEVERAL, WEIGHTS)
+    alone = [loss_and_gradient(parameters(), "tanh", "evidence", X, SEVERAL[:, k], WEIGHTS) for k in range(3)]
+    np.testing.assert_allclose(together, np.mean([losses for losses, _ in alone], axis=0), rtol=1e-12)
+    for i, found in enumerate(gradient.arrays):
+        np.testing.assert_allclose(found, np.mean([each.arrays[i] for _, each in alone], axis=0), rtol=1e-9, atol=1e-12)

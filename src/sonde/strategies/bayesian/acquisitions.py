@@ -14,7 +14,7 @@ import numpy as np
 from sonde.acquisition.averages import Average, FeasibilityWeighted, ProbabilityOfFeasibility
 from sonde.acquisition.closed import FORMULAS
 from sonde.acquisition.entropy import Entropy
-from sonde.acquisition.hypervolume import ExpectedHypervolumeImprovement, MonteCarloHypervolumeImprovement
+from sonde.acquisition.hypervolume import LARGEST, ExpectedHypervolumeImprovement, MonteCarloHypervolumeImprovement
 from sonde.acquisition.montecarlo import MonteCarlo
 from sonde.acquisition.pointwise import Pointwise
 from sonde.acquisition.port import Acquisition
@@ -54,6 +54,11 @@ def needs_fantasies(acquisition: str | Utility) -> bool:
     return acquisition in FANTASISED
 
 
+def scored_together(surrogate: Surrogate | FrontSurrogate, count: int) -> bool:
+    """Whether so many points, pending ones included, have an acquisition value together."""
+    return isinstance(surrogate, Surrogate) or count <= LARGEST
+
+
 def acquire(
     acquisition: str | Utility, surrogate: Surrogate | FrontSurrogate, pending: Array,
     fantasies: Sequence[Fantasies | FrontFantasies], net: Array, *, size: int, seed: int,
@@ -78,7 +83,7 @@ def fantasies_of(surrogate: Surrogate | FrontSurrogate, room: int, seed: int) ->
     if surrogate.best is None:
         return []
     if isinstance(surrogate, FrontSurrogate):
-        return [FrontFantasies.of(surrogate, draw, room, seed) for draw in range(len(surrogate.parts[0].posteriors))]
+        return [FrontFantasies.of(surrogate, posteriors, room, seed) for posteriors in surrogate.draws]
     return [Fantasies.of(posterior, surrogate.best, room, seed) for posterior in surrogate.posteriors]
 
 
@@ -103,12 +108,15 @@ def _hypervolume_improvement(
         parts: list[Acquisition] = []
         for each in fantasies:
             every, posteriors = each.boxes, tuple(part.posterior for part in each.parts)
-            weights = tuple(surrogate.weights(boxes) for boxes in every)
-            parts.append(ExpectedHypervolumeImprovement(posteriors, features, every, weights))
+            own = tuple(surrogate.weights(boxes) for boxes in every)
+            parts.append(ExpectedHypervolumeImprovement(posteriors, features, every, own))
     else:
         boxes = undominated_boxes(surrogate.front, surrogate.reference)
-        draws = zip(*(part.posteriors for part in surrogate.parts), strict=True)
-        parts = [MonteCarloHypervolumeImprovement(own, features, boxes, pending, size, seed=seed) for own in draws]
+        weights = surrogate.weights(boxes)
+        parts = [
+            MonteCarloHypervolumeImprovement(own, features, boxes, pending, size, seed=seed, weights=weights)
+            for own in surrogate.draws
+        ]
     return parts[0] if len(parts) == 1 else Average(tuple(parts))
 
 

@@ -6,6 +6,7 @@ hidden layers of networks or on radial basis functions, whichever predicts held-
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -58,11 +59,14 @@ class Observations(NamedTuple):
 class BasisModel:
     """Bayesian linear regression on networks or radial basis functions, with a classifier of failures."""
 
-    def __init__(self, basis: str, recipe: Recipe, failures: str) -> None:
+    def __init__(self, basis: str, recipe: Recipe, failures: str, *, sharing: BasisModel | None = None) -> None:
+        self._arguments = basis, recipe, failures
         self._basis = basis
         self._networks, self._radial = AdaptiveBasis(recipe), RadialBasis()
         classifier = replace(FAILURES, device=recipe.device, optimizer=BEST[recipe.device])
         self._classifier = FailureClassifier(LINKS[failures], AdaptiveBasis(classifier))
+        if sharing is not None:
+            self._networks, self._classifier = sharing._networks, sharing._classifier
         self._fits = WarmStartedFits(fitted=COVARIANCE_ROWS)
         self._plain_fits = WarmStartedFits(PLAIN_FORMS, fitted=COVARIANCE_ROWS)
         self._choices: dict[bytes, bool] = {}
@@ -84,12 +88,26 @@ class BasisModel:
         """Return that there is one surrogate of all results."""
         return False
 
-    def fit(self, space: Space, history: History, key: Key, region: Region | None) -> Surrogate:
-        """Return the surrogate of the history, the same for any region."""
+    def fit(
+        self, space: Space, history: History, key: Key, region: Region | None, targets: Array | None = None
+    ) -> Surrogate:
+        """Return the surrogate of the history, the same for any region; networks are trained on the targets."""
         observations = self._observations(history)
         if self._is_exact(observations):
             return fit_exact(space, history, self._fits, hyperparameters="draw", key=key)
-        return self._fit_basis(space, history, observations, self._fits, key.rng(Stream.HYPERPARAMETERS))
+        rng = key.rng(Stream.HYPERPARAMETERS)
+        return self._fit_basis(space, history, observations, self._fits, rng, targets)
+
+    def another(self) -> BasisModel:
+        """Return a model of another objective, on the same networks and with the same classifier of failures."""
+        return BasisModel(*self._arguments, sharing=self)
+
+    def standardised(self, space: Space, history: History) -> Array | None:
+        """Return the standardised values (n,) of the observations; None if their networks cannot be shared."""
+        observations = self._observations(history)
+        if self._is_exact(observations) or self._networks.recipe.loss != "evidence":
+            return None
+        return _clipped(observations, self._fitted(features_of(space), observations, self._fits)[1])
 
     def predictions(self, space: Space, history: History) -> Predictions:
         """Return the predictions given all observations, in the units of the values."""
@@ -133,12 +151,12 @@ class BasisModel:
 
     def _fit_basis(
         self, space: Space, history: History, observations: Observations, fits: WarmStartedFits,
-        rng: np.random.Generator,
+        rng: np.random.Generator, targets: Array | None = None,
     ) -> Surrogate:  # fmt: skip
         """Return the surrogate on networks or radial basis functions."""
         plain = features_of(space)
         fit, scale = self._fitted(plain, observations, fits)
-        table, networks = self._table(plain, fit, scale, observations)
+        table, networks = self._table(plain, fit, scale, observations, targets)
         posteriors: tuple[Posterior, ...]
         if networks:
             posteriors, features = self._networks.learn(table, observations.fitted, rng), plain
@@ -161,11 +179,13 @@ class BasisModel:
         fit = fits.fit(features, data, refine=False)
         return fit, steady_scale(observations.values, len(data.values), fit.kappa)
 
-    def _table(self, plain: Features, fit: Fit, scale: Scale, observations: Observations) -> tuple[Table, bool]:
+    def _table(
+        self, plain: Features, fit: Fit, scale: Scale, observations: Observations, targets: Array | None = None
+    ) -> tuple[Table, bool]:
         """Return the standardised observations, and whether the basis is networks."""
-        y = np.clip(scale(observations.values), -CLIP, CLIP)
         noise = scale.noise(observations.values, observations.deviations)
-        first = Table(observations.units[: observations.fitted], y[: observations.fitted], noise[: observations.fitted])
+        table = Table(observations.units, _clipped(observations, scale), noise, targets)
+        first = table.rows(slice(observations.fitted))
         networks = {"networks": True, "radial": False}.get(self._basis)
         if networks is None and observations.fitted <= EXACT_UP_TO:  # most trials failed
             networks = False
@@ -176,7 +196,7 @@ class BasisModel:
                 by_radial = radial_score(fit.covariance, first._replace(x=fit.features(first.x)))
                 self._choices = {name: by_networks > by_radial}
             networks = self._choices[name]
-        return Table((plain if networks else fit.features)(observations.units), y, noise), networks
+        return table._replace(x=(plain if networks else fit.features)(observations.units)), networks
 
     def _feasibility(self, features: Features, history: History, observations: Observations) -> Feasibility | None:
         """Return the models of failures and of measured constraints; None if there are neither."""
@@ -193,6 +213,27 @@ class BasisModel:
                 latent, link = self._classifier.learn(x, labels, observations.finished_fitted)
                 conditions.append(PassProbability(latent, features, link.slope, link.offset, link.extra))
         return combine(conditions)
+
+
+class OnSharedNetworks:
+    """Fits the surrogates of several objectives: a regression of each on networks that are trained on all of them."""
+
+    def __init__(self, make: Callable[[], BasisModel]) -> None:
+        self._models = [make()]
+
+    def fit_each(self, space: Space, histories: Sequence[History], key: Key) -> list[Surrogate]:
+        """Return the surrogate of each history."""
+        self._models += [self._models[0].another() for _ in histories[len(self._models) :]]
+        pairs = list(zip(self._models, histories, strict=False))
+        columns = [model.standardised(space, own) for model, own in pairs]
+        known = [column for column in columns if column is not None]
+        targets = np.stack(known, axis=1) if len(known) == len(columns) else None
+        return [model.fit(space, own, key, None, targets) for model, own in pairs]
+
+
+def _clipped(observations: Observations, scale: Scale) -> Array:
+    """Return the standardised values."""
+    return np.clip(scale(observations.values), -CLIP, CLIP)
 
 
 def _observations(history: History) -> Observations:

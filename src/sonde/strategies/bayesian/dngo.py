@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sonde.errors import OptionError
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.strategies.bayesian.acquisitions import check_acquisition
-from sonde.strategies.bayesian.basis_model import BEST, BasisModel
+from sonde.strategies.bayesian.basis_model import BEST, BasisModel, OnSharedNetworks
 from sonde.strategies.bayesian.loop import Loop
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.schedule import TrustRegionSchedule
@@ -64,7 +65,7 @@ class DNGO(Strategy):
         ``"noisy"``: a configuration may fail once and succeed the next time; ``"noiseless"``: it always fails or never.
     batch
         ``"greedy"`` and ``"joint"`` as in ``sonde.GP``; ``"thompson"``: each point maximises a function drawn from the
-        posterior.
+        posterior; of several objectives, that of a random trade-off for each batch.
     acquisition
         The acquisition function, as in ``sonde.GP``.
     """
@@ -89,12 +90,12 @@ class DNGO(Strategy):
         )  # fmt: skip
         if (device, optimizer) == ("gpu", "soap"):
             raise OptionError('optimizer="soap" trains on the CPU only; use "auto", "adam" or "sgd" with device="gpu"')
-        self._assemble(lambda: BasisModel(basis, recipe, failures), search)
+        self._assemble(partial(BasisModel, basis, recipe, failures), search)
 
     def _assemble(self, make: Callable[[], BasisModel], search: Search) -> None:
         self._model, self._search = make(), search
         self._loop = Loop(TrustRegionSchedule(self._model), search)
-        self._several = SeveralObjectives(make, search, self._loop)
+        self._several = SeveralObjectives(OnSharedNetworks(make), search, self._loop)
 
     @staticmethod
     def paper() -> PaperDNGO:
@@ -128,4 +129,4 @@ class PaperDNGO(DNGO):
     name = "dngo_paper"
 
     def __init__(self) -> None:
-        self._assemble(lambda: BasisModel("networks", PAPER, "noisy"), Search())
+        self._assemble(partial(BasisModel, "networks", PAPER, "noisy"), Search())

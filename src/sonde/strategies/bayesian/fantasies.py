@@ -53,9 +53,9 @@ class FrontFantasies:
     outcomes: list[Array] = field(default_factory=list)  # (S, K) of each pending point
 
     @classmethod
-    def of(cls, surrogate: FrontSurrogate, draw: int, room: int, seed: int) -> FrontFantasies:
+    def of(cls, surrogate: FrontSurrogate, posteriors: tuple[Posterior, ...], room: int, seed: int) -> FrontFantasies:
         """Return the posteriors of one draw of the hyperparameters, and with room for so many pending points."""
-        posteriors, none = [part.posteriors[draw] for part in surrogate.parts], np.array([-np.inf])
+        none = np.array([-np.inf])
         # columns of one sequence: the sequences of neighbouring seeds are not independent
         base = base_samples(FRONTS, room * len(posteriors), seed) if room else np.empty((1, 0))
         columns = np.split(base, len(posteriors), axis=1)

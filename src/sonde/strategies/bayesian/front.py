@@ -16,6 +16,7 @@ from sonde.pareto.hypervolume import reference_point
 from sonde.strategies.bayesian.surrogate import NOISY, Surrogate
 from sonde.surrogates.exact.feasibility import Feasibility
 from sonde.surrogates.outputs import Scale
+from sonde.surrogates.port import Posterior
 from sonde.trials import History
 
 
@@ -37,7 +38,9 @@ class FrontSurrogate:
         usable = history.feasible[done.numbers]
         outcomes = history.outcomes[done.numbers]
         reference = reference_of(history, outcomes[usable] if usable.any() else outcomes, margin)
-        modelled = np.stack([_modelled(part, done.units, outcomes[:, k]) for k, part in enumerate(parts)], axis=1)
+        noisy = [bool(np.any(history.of(k).noise > 0)) for k in range(len(parts))]
+        columns = zip(parts, outcomes.T, noisy, strict=True)
+        modelled = np.stack([_modelled(part, done.units, column, own) for part, column, own in columns], axis=1)
         kept = np.flatnonzero(usable)
         kept = kept[non_dominated(modelled[kept])] if len(kept) else np.arange(len(usable))
         scaled = [part.scale(reference[k : k + 1])[0] for k, part in enumerate(parts)]
@@ -45,6 +48,12 @@ class FrontSurrogate:
             parts, modelled[kept] if usable.any() else modelled[:0], np.array(scaled), done.units[kept],
             parts[0].feasibility, 0.0 if usable.any() else None,
         )  # fmt: skip
+
+    @property
+    def draws(self) -> tuple[tuple[Posterior, ...], ...]:
+        """The posteriors of all objectives for each draw of the hyperparameters; who has fewer draws repeats them."""
+        count = max(len(part.posteriors) for part in self.parts)
+        return tuple(tuple(part.posteriors[i % len(part.posteriors)] for part in self.parts) for i in range(count))
 
     def weights(self, boxes: Boxes) -> Array:
         """Return what one unit of each side of the boxes (b, K) is in the units of the objectives, up to constants.
@@ -55,14 +64,24 @@ class FrontSurrogate:
 
 
 def reference_of(history: History, outcomes: Array, margin: float) -> Array:
-    """Return the reference point (K,), lower is better: the thresholds, or ``margin`` ranges above the front."""
-    default = -reference_point(-outcomes, margin)
-    return np.where(np.isnan(history.objectives.thresholds), default, history.objectives.thresholds)
+    """Return the reference point (K,), lower is better: the thresholds, or ``margin`` ranges above the front.
+
+    While no result meets all thresholds, the reference point is between them and the latter: as far from the thresholds
+    as the nearest result is (goal attainment, Gembicki and Haimes 1975), and ``margin`` farther. A model is not good at
+    what is far better than its data.
+    """
+    above, limits = -reference_point(-outcomes, margin), history.objectives.thresholds
+    known = limits < above  # of those that are worse, or not declared, none is missed
+    if known.any():
+        distance = ((outcomes - limits) / (above - limits))[:, known].max(axis=1).min()
+        share = min(distance + margin, 1.0) if distance > 0 else 0.0
+        limits = np.where(known, limits + share * (above - limits), limits)
+    return np.where(np.isnan(limits), above, limits)
 
 
-def _modelled(part: Surrogate, units: Array, values: Array) -> Array:
-    """Return the values on the surrogate's scale; where there is noise, what the surrogate makes of them."""
-    if part.posteriors[0].noise <= NOISY:
+def _modelled(part: Surrogate, units: Array, values: Array, noisy: bool) -> Array:
+    """Return the values on the surrogate's scale; where noise was found or declared, what it makes of them."""
+    if not noisy and part.posteriors[0].noise <= NOISY:
         return part.scale(values)
     return part.posteriors[0].marginals(part.features(units)).mean[:, 0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from sonde.strategies.bayesian.loop import Loop
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.schedule import TrustRegionSchedule
 from sonde.strategies.bayesian.search import THRIFT, Search
-from sonde.strategies.bayesian.several import SeveralObjectives
+from sonde.strategies.bayesian.several import Separately, SeveralObjectives
 from sonde.strategies.initial_design import explain_initial_design, first_count
 from sonde.strategies.options import one_of
 from sonde.strategies.port import Strategy
@@ -43,9 +44,12 @@ class GP(Strategy):
     acquisition
         ``"log_ei"`` (default), ``"ei"``, ``"pi"``, ``"ucb"``, ``"sr"`` or ``"es"``; or a function
         ``(mean (q,), spread (q,), best) -> number`` of a pool's outcomes mean + spread, in JAX: its mean is maximised.
+        Several objectives have the expected improvement of the hypervolume instead of ``"log_ei"`` and ``"ei"``; others
+        are maximised for random trade-offs, one for each batch.
     batch
         Points asked for together are chosen one after the other, each with those before it pending
-        (``"greedy"``), or then moved together as well (``"joint"``).
+        (``"greedy"``), or then moved together as well (``"joint"``); of several objectives, where they and the pending
+        ones are five at most.
     search
         How the acquisition is searched: ``"bfgs"``, ``"adam"``, ``"direct"`` or ``"random"``.
     hyperparameters
@@ -72,7 +76,8 @@ class GP(Strategy):
         )
         self._model = _model(kernel, one_of(hyperparameters, "hyperparameters", tuple(EXPLORING)))
         self._loop = Loop(TrustRegionSchedule(self._model), self._search, AroundCentre())
-        self._several = SeveralObjectives(lambda: _model(kernel, hyperparameters), self._search, self._loop)
+        models = Separately(partial(_model, kernel, hyperparameters))
+        self._several = SeveralObjectives(models, self._search, self._loop)
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return the points of highest acquisition value; a wrong kernel is reported before the first trial."""

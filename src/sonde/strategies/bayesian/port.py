@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +22,14 @@ class Fits(Protocol):
 
     def fit(self, space: Space, history: History, key: Key, region: Region | None) -> Surrogate:
         """Return the surrogate of a history with completed trials, to search a trust region; None: the whole space."""
+        ...
+
+
+class FitsEach(Protocol):
+    """Fits the surrogates of several objectives."""
+
+    def fit_each(self, space: Space, histories: Sequence[History], key: Key) -> list[Surrogate]:
+        """Return the surrogate of each history, to search the whole space."""
         ...
 
 

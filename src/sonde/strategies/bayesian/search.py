@@ -14,7 +14,13 @@ import numpy as np
 from sonde.acquisition.utilities import Utility
 from sonde.arrays import Array
 from sonde.sampling import Key, sobol
-from sonde.strategies.bayesian.acquisitions import acquire, add_pending, fantasies_of, needs_fantasies
+from sonde.strategies.bayesian.acquisitions import (
+    acquire,
+    add_pending,
+    fantasies_of,
+    needs_fantasies,
+    scored_together,
+)
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.fantasies import Fantasies, FrontFantasies
 from sonde.strategies.bayesian.joint_search import best_pool
@@ -47,7 +53,8 @@ class Search:
             points = select_large_batch(searched, domain, pending, key, thompson=self.batch == "thompson")
         else:
             points = self._one_by_one(targets, domain, pending, key)
-            if self.batch == "joint" and len(searched) == len(points) == count > 1:
+            together = self.batch == "joint" and len(searched) == len(points) == count > 1
+            if together and scored_together(searched[0].surrogate, len(pending) + count):
                 points = self._moved(points, searched[0], domain.fresh(), pending, key)
         if len(points) < count:  # a finite space is nearly used up: the rest is drawn at random
             points = np.concatenate([points, sobol(key.number, count - len(points), pending.shape[1], seed=key.seed)])

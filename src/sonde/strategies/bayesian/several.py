@@ -2,12 +2,12 @@
 
 With more than ``MOST`` objectives the boxes above a front are too many, and in a large batch conditioning on each point
 is too dear. Then the objectives become one by a random augmented Chebyshev scalarisation, anew for every batch (Knowles
-2006), and everything is as with one.
+2006), and everything is as with one. So they do where the acquisition function or Thompson sampling is of one number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,14 +16,17 @@ from numpy.typing import NDArray
 from sonde.arrays import Array, Integers
 from sonde.sampling import Key, Stream
 from sonde.space import Space
+from sonde.strategies.bayesian.acquisitions import needs_fantasies
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.front import FrontSurrogate
 from sonde.strategies.bayesian.large_batch import LARGE
 from sonde.strategies.bayesian.loop import Loop
-from sonde.strategies.bayesian.port import Fits
+from sonde.strategies.bayesian.port import Fits, FitsEach
 from sonde.strategies.bayesian.search import Search
+from sonde.strategies.bayesian.surrogate import Surrogate
 from sonde.strategies.bayesian.target import Box, Target
 from sonde.strategies.initial_design import first_count
+from sonde.strategies.port import Strategy
 from sonde.strategies.sobol import CentreFirst
 from sonde.trials import History
 
@@ -32,18 +35,29 @@ MOST = 5  # objectives whose hypervolume is modelled
 SUM = 0.05  # share of the sum in the augmented Chebyshev scalarisation
 
 
-class FrontModel:
-    """Fits a surrogate of each objective, by a model that is made for it."""
+class Separately:
+    """Fits a surrogate of each objective by a model of its own."""
 
     def __init__(self, make: Callable[[], Fits]) -> None:
         self._make = make
         self._models: list[Fits] = []
 
+    def fit_each(self, space: Space, histories: Sequence[History], key: Key) -> list[Surrogate]:
+        """Return the surrogate of each history."""
+        self._models += [self._make() for _ in histories[len(self._models) :]]
+        return [model.fit(space, own, key, None) for model, own in zip(self._models, histories, strict=False)]
+
+
+@dataclass(frozen=True)
+class FrontModel:
+    """The surrogates of all objectives, with their front."""
+
+    models: FitsEach
+
     def fit(self, space: Space, history: History, key: Key) -> dict[float, FrontSurrogate]:
         """Return the surrogates of a history with completed trials, and their front, by margin of the reference."""
         views = [history.of(k) for k in range(len(history.objectives))]
-        self._models += [self._make() for _ in views[len(self._models) :]]
-        parts = [model.fit(space, view, key, None) for model, view in zip(self._models, views, strict=False)]
+        parts = self.models.fit_each(space, views, key)
         return {margin: FrontSurrogate.of(tuple(parts), history, margin) for margin in MARGINS}
 
 
@@ -71,28 +85,36 @@ class FrontSchedule:
 
 @dataclass(frozen=True)
 class SeveralObjectives:
-    """The loop of several objectives, made of the model, the search and the loop of one."""
+    """The loop of several objectives, made of the models, the search and the loop of one."""
 
-    make: Callable[[], Fits]
+    models: FitsEach
     search: Search
-    one: Loop
+    one: Loop | Strategy  # of a scalarisation
     loop: Loop = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "loop", Loop(FrontSchedule(FrontModel(self.make)), self.search, CentreFirst()))
+        object.__setattr__(self, "loop", Loop(FrontSchedule(FrontModel(self.models)), self.search, CentreFirst()))
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return ``count`` rows."""
-        few = len(history.objectives) <= MOST and len(history.pending) + count <= LARGE
-        if few and self.search.batch != "thompson":
+        if self._has_front(history) and len(history.pending) + count <= LARGE:
             return self.loop.suggest(space, history, count, key)
         return self.one.suggest(space, scalarised(history, key), count, key)
+
+    def _has_front(self, history: History) -> bool:
+        """Whether the improvement of the hypervolume is maximised, in all but large batches."""
+        improves = self.search.batch != "thompson" and needs_fantasies(self.search.acquisition)
+        return improves and len(history.objectives) <= MOST
 
     def explain(self, history: History) -> str:
         """Say what it does."""
         names = history.objectives.names
-        if len(names) > MOST:
-            return f"maximises the expected improvement of random trade-offs between {len(names)} objectives"
+        if not self._has_front(history):
+            improves = needs_fantasies(self.search.acquisition)
+            what = "the expected improvement" if improves else self.search.acquisition_name
+            if self.search.batch == "thompson":
+                what = "functions drawn from the posterior"
+            return f"maximises {what} of random trade-offs between {len(names)} objectives"
         models = f"models {len(history.completed)} values of each of {', '.join(names)}"
         return f"{models} and maximises the expected improvement of the hypervolume"
 
@@ -100,14 +122,22 @@ class SeveralObjectives:
 def scalarised(history: History, key: Key) -> History:
     """Return the history of one random trade-off between the objectives."""
     weights = key.rng(Stream.WEIGHTS).dirichlet(np.ones(len(history.objectives)))
-    return history.with_values(chebyshev(history.outcomes, history.completed.numbers, weights))
+    noise = np.stack([history.of(k).noise for k in range(len(history.objectives))], axis=1)
+    return history.with_values(*chebyshev(history.outcomes, noise, history.completed.numbers, weights))
 
 
-def chebyshev(outcomes: Array, completed: Integers, weights: Array) -> Array:
-    """Return the augmented Chebyshev scalarisation (n,) of outcomes (n, K), lower is better, in ranges of their own."""
+def chebyshev(outcomes: Array, noise: Array, completed: Integers, weights: Array) -> tuple[Array, Array]:
+    """Return the augmented Chebyshev scalarisation of outcomes (n, K), lower is better, in ranges of their own.
+
+    Its noise (n,) is that of the outcomes to first order; NaN where none was declared.
+    """
     if not len(completed):
-        return np.full(len(outcomes), np.nan)
+        return np.full(len(outcomes), np.nan), np.full(len(outcomes), np.nan)
     known = outcomes[completed] / 2  # the range of huge values is finite
     low, ranges = known.min(axis=0), np.ptp(known, axis=0)
-    shares = weights * (outcomes / 2 - low) / np.where(ranges > 0, ranges, 1.0)
-    return np.asarray(shares.max(axis=1) + SUM * shares.sum(axis=1))
+    units = weights / np.where(ranges > 0, ranges, 1.0)
+    shares = units * (outcomes / 2 - low)
+    slopes = units * (SUM + (shares == shares.max(axis=1, keepdims=True)))
+    declared = ~np.isnan(noise).all(axis=1)
+    deviations = np.where(declared, np.sqrt(np.sum((slopes * np.nan_to_num(noise / 2)) ** 2, axis=1)), np.nan)
+    return shares.max(axis=1) + SUM * shares.sum(axis=1), deviations

@@ -40,6 +40,7 @@ from scipy.optimize import minimize
 
 from sonde.acquisition.closed import log_expected_improvement
 from sonde.arrays import Array, Mask
+from sonde.errors import OptionError
 from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.bayesian.domain import Domain
@@ -152,6 +153,8 @@ class Algorithm1(Strategy):
     @one_thread()
     def suggest(self, space: Space, history: History, count: int, key: Key) -> Array:
         """Return the next point of the algorithm; further points of a batch are random."""
+        if history.objectives.several:
+            raise OptionError('sonde.FOBO.paper() is for one objective, as the paper; use strategy="fobo" for several')
         domain = Domain(space, history)
         known, points = domain.tried, []
         proposal = self._proposal(space, history, domain)

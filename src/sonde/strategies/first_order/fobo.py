@@ -10,6 +10,7 @@ the gradients in it, at the price of a quasi-Newton method.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from sonde.strategies.bayesian.gp import GP, KERNELS
 from sonde.strategies.bayesian.loop import Loop
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.search import Search
-from sonde.strategies.bayesian.several import SeveralObjectives
+from sonde.strategies.bayesian.several import MOST, Separately, SeveralObjectives
 from sonde.strategies.first_order.active_searches import FIRST, is_high_dimensional
 from sonde.strategies.first_order.algorithm1 import Algorithm1
 from sonde.strategies.first_order.gradient_model import GradientModel, ValuesOrGradients
@@ -64,7 +65,8 @@ class FOBO(Strategy):
         self._model = _model(kernel, one_of(trend, "trend", tuple(TRENDS)))
         self._loop = Loop(FirstOrderSchedule(self._model), Search(), CentreFirst())
         self._gp = GP() if isinstance(kernel, str) else GP(kernel=kernel)
-        self._several = SeveralObjectives(lambda: ValuesOrGradients(_model(kernel, trend)), Search(), self._loop)
+        models = Separately(partial(_values_or_gradients, kernel, trend))
+        self._several = SeveralObjectives(models, Search(), self._gp)
 
     @staticmethod
     def paper(*, quadratic: bool = False) -> Algorithm1:
@@ -76,8 +78,8 @@ class FOBO(Strategy):
         """Return points of high acquisition value and steps of local searches; those of ``"gp"`` without gradients."""
         self._model.check(space)  # a wrong kernel is reported before the first trial
         if history.objectives.several:
-            few = history.has_gradients and not self._only_local(space)
-            return (self._several if few else self._gp).suggest(space, history, count, key)
+            by_gradients = self._models_gradients(space, history)
+            return (self._several if by_gradients else self._gp).suggest(space, history, count, key)
         without = self._loop.ready(space, history) and not self._knows_gradients(space, history)
         return (self._gp if without else self._loop).suggest(space, history, count, key)
 
@@ -89,10 +91,12 @@ class FOBO(Strategy):
     @one_thread()
     def explain(self, space: Space, history: History) -> str:
         """Say what it does."""
+        if history.objectives.several:
+            if self._models_gradients(space, history) and self._several.loop.ready(space, history):
+                return f"{self._several.explain(history)}, with the gradients that were told"
+            return self._gp.explain(space, history)
         if not self._loop.ready(space, history):
             return explain_initial_design(FIRST)
-        if history.objectives.several:
-            return f"{self._several.explain(history)}, with the gradients of each"
         if not self._knows_gradients(space, history):
             return f"has no gradient that it can use, and so works as gp: it {self._gp.explain(space, history)}"
         observations = self._model.observations(space, history)
@@ -114,12 +118,20 @@ class FOBO(Strategy):
         """Whether there is no global model."""
         return is_high_dimensional(space) and not self._model.in_any_dimension
 
+    def _models_gradients(self, space: Space, history: History) -> bool:
+        """Whether surrogates of several objectives learn from gradients; those of a random trade-off do not."""
+        return len(history.objectives) <= MOST and history.has_gradients and not self._only_local(space)
+
     def _knows_gradients(self, space: Space, history: History) -> bool:
         """Whether there are gradients to use: in high dimension, of a continuous parameter."""
         continuous = any(axis.continuous for axis in space.codec.axes)
         if not history.has_gradients or (is_high_dimensional(space) and not continuous):
             return False
         return bool(np.isfinite(self._model.observations(space, history).gradients).any())
+
+
+def _values_or_gradients(kernel: Any, trend: str) -> ValuesOrGradients:
+    return ValuesOrGradients(_model(kernel, trend))
 
 
 def _model(kernel: Any, trend: str) -> GradientModel:

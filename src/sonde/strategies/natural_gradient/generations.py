@@ -80,9 +80,8 @@ class Generations:
         """Return what the samples of a step are ranked by: of several objectives, front by front (``pareto``)."""
         losses = [sample.mean_loss(log, until) for sample, _ in ended]
         if log.outcomes:
-            works = np.isfinite(losses)
-            outcomes = [log.outcomes[observed.arrival] for (_, observed), one in zip(ended, works, strict=True) if one]
-            ranked = np.array(losses)
+            works, ranked = np.isfinite(losses), np.array(losses)
+            outcomes = [log.mean_outcomes(ended[i][0].fingerprint, until) for i in np.flatnonzero(works)]
             ranked[works] = front_by_front(-np.array(outcomes)) if outcomes else 0.0
             losses = ranked.tolist()
         return losses

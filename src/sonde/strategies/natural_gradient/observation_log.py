@@ -135,6 +135,12 @@ class ObservationLog:
         own = self._by_row.get(fingerprint)
         return None if own is None or own.arrivals[0] > until else own.mean(until)
 
+    def mean_outcomes(self, fingerprint: bytes, until: int) -> Array:
+        """Return the mean outcomes (K,) of a configuration up to an arrival, of the trials with a finite loss."""
+        arrivals = [each for each in self._by_row[fingerprint].arrivals if each <= until]
+        outcomes = [self.outcomes[each] for each in arrivals if np.isfinite(self.losses[each])]
+        return np.asarray(np.mean(outcomes, axis=0)) if len(outcomes) > 1 else outcomes[0]
+
     def contains(self, fingerprint: bytes) -> bool:
         """Whether a configuration is evaluated, pending or abandoned."""
         return fingerprint in self._by_row or fingerprint in self.pending or fingerprint in self.abandoned

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.activity import doing
-from sonde.arrays import Array, Index, Mask
+from sonde.arrays import Array, Index
 from sonde.surrogates.basis.data import Table, held_out, log_score
 from sonde.surrogates.basis.networks import WIDTH, Layer, Network
 from sonde.surrogates.basis.posterior import LinearPosterior, mixture
@@ -80,14 +80,24 @@ class Regressions(list[Regression]):
         return Regressions([one + another for one, another in zip(self, other, strict=True)])
 
 
+class Networks(NamedTuple):
+    """Trained networks, and those trained without the held-out observations, for validation."""
+
+    network: Network
+    validation: Network | None = None
+
+
 @dataclass
 class Trained:
-    """Trained networks, the inflation of their variance, and their mean log density on held-out observations."""
+    """Trained networks, the inflation of their variance, and their mean log density on held-out observations.
+
+    The last two are of one objective, also where the networks were trained on several.
+    """
 
     network: Network
     inflation: float = 1.0
     score: float = -np.inf
-    validation: Network | None = None  # the networks trained without the held-out observations
+    validation: Network | None = None
     sums: dict[bytes, Regressions] = field(default_factory=dict)  # statistics of whole blocks of rows
 
 
@@ -97,6 +107,7 @@ class AdaptiveBasis:
 
     recipe: Recipe = field(default_factory=Recipe)
     _known: Recent[Trained] = field(default_factory=lambda: Recent(CACHED))
+    _networks: Recent[Networks] = field(default_factory=lambda: Recent(CACHED))
     cache: Cache | None = None  # a cache that outlives the process
 
     def learn(self, data: Table, count: int, rng: np.random.Generator) -> tuple[LinearPosterior, ...]:
@@ -124,13 +135,24 @@ class AdaptiveBasis:
     def network(self, data: Table, count: int) -> Trained:
         """Return the networks trained on the first ``count`` rows."""
         data = data.rows(slice(count))
-        key = data.digest()
-        return self._known.get_or_compute(key, lambda: self._loaded_or_trained(data, key))
+        return self._known.get_or_compute(data.digest(), lambda: self._calibrated(data))
 
-    def _loaded_or_trained(self, data: Table, key: bytes) -> Trained:
+    def _calibrated(self, data: Table) -> Trained:
+        """Return the networks for the values y."""
+        networks = self._trained_on(data)
+        if networks.validation is None or self.recipe.loss == "logistic":
+            return Trained(networks.network, validation=networks.validation)
+        return _calibrated(networks.network, networks.validation, data)
+
+    def _trained_on(self, data: Table) -> Networks:
+        """Return the networks trained on the targets: in memory, from the cache, or trained now."""
+        key = Table(data.x, data.trained_on, np.empty(0)).digest()
+        return self._networks.get_or_compute(key, lambda: self._loaded_or_trained(data, key))
+
+    def _loaded_or_trained(self, data: Table, key: bytes) -> Networks:
         """Return the cached networks of these data, or train and cache them."""
         if not checkpoint(len(data.y)):
-            return Trained(self._random(data))
+            return Networks(self._random(data))
         if self.cache is None:
             return self._train(data)
         name = name_of("networks", key, self.recipe)
@@ -149,10 +171,10 @@ class AdaptiveBasis:
             width=recipe.width, quadratic=recipe.quadratic, biases=BIASES.get(recipe.optimizer, 0.0),
         )  # fmt: skip
 
-    def _train(self, data: Table) -> Trained:
+    def _train(self, data: Table) -> Networks:
         """Train networks, from those of the last doubling if this is not one."""
         recipe, count = self.recipe, len(data.y)
-        before = None if octave(count) == count else self.network(data, octave(count))
+        before = None if octave(count) == count else self._trained_on(data.rows(slice(octave(count))))
         held = held_out(count) & recipe.calibrated
         rng = np.random.default_rng([count, data.x.shape[1], 1])
         with doing(f"training networks on {count:,} results"):
@@ -160,16 +182,14 @@ class AdaptiveBasis:
             if held.any() and validation is None:
                 validation = self._trained(None, data, np.flatnonzero(~held), rng)
             network = self._trained(before.network if before else validation, data, np.arange(count), rng)
-        if validation is None or recipe.loss == "logistic":
-            return Trained(network, validation=validation)
-        return _calibrated(network, validation, data, held)
+        return Networks(network, validation)
 
     def _trained(self, initial: Network | None, data: Table, rows: Index, rng: np.random.Generator) -> Network:
         """Return networks after training on these rows, started at ``initial`` or at random weights."""
         recipe, schedule = self.recipe, SCHEDULES[self.recipe.optimizer]
         steps, speed = (schedule.warm_start, WARM_START_RATE) if initial else (schedule.from_scratch, 1.0)
         return trainer(recipe)(
-            initial or self._random(data), data.x, data.y, [rows] * recipe.members, rng=rng,
+            initial or self._random(data), data.x, data.trained_on, [rows] * recipe.members, rng=rng,
             steps=max(1, round(recipe.effort * steps)), speed=speed, loss=recipe.loss, optimizer=recipe.optimizer,
         )[0]  # fmt: skip
 
@@ -183,25 +203,23 @@ def trainer(recipe: Recipe) -> Callable[..., tuple[Network, list[float]]]:
     return gpu.train
 
 
-def _packed(trained: Trained) -> bytes:
-    """Return trained networks as bytes; "judge" is the name of the validation networks in stored caches."""
-    arrays = {"numbers": np.array([trained.inflation, trained.score])}
-    for name, network in (("network", trained.network), ("judge", trained.validation)):
+def _packed(trained: Networks) -> bytes:
+    """Return trained networks as bytes."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, network in trained._asdict().items():
         for i, layer in enumerate(network.layers if network else ()):
             arrays |= {f"{name}-{i}-{part}": each.astype(np.float32) for part, each in layer._asdict().items()}
     return packed(arrays)
 
 
-def _unpacked(state: bytes, like: Network) -> Trained | None:
+def _unpacked(state: bytes, like: Network) -> Networks | None:
     """Return trained networks of the same shape as ``like``; None if the bytes hold something else."""
     arrays = unpacked(state)
     if arrays is None:
         return None
     try:
-        inflation, score = arrays["numbers"].tolist()
-        network = _network_of(arrays, "network", like)
-        validation = _network_of(arrays, "judge", like) if "judge-0-weights" in arrays else None
-        return Trained(network, inflation, score, validation)
+        validation = _network_of(arrays, "validation", like) if "validation-0-weights" in arrays else None
+        return Networks(_network_of(arrays, "network", like), validation)
     except (KeyError, ValueError):
         return None
 
@@ -216,8 +234,9 @@ def _network_of(arrays: Mapping[str, NDArray[Any]], name: str, like: Network) ->
     return replace(like, layers=tuple(layers))
 
 
-def _calibrated(network: Network, validation: Network, data: Table, held: Mask) -> Trained:
+def _calibrated(network: Network, validation: Network, data: Table) -> Trained:
     """Return the networks with the inflation that calibrates the validation networks on the held-out rows."""
+    held = held_out(len(data.y))
     known, unseen = data.rows(~held), data.rows(held)
     validated = Trained(validation)
     regressions = _regressions(validated, known)

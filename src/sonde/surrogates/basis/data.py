@@ -19,15 +19,24 @@ Sums = TypeVar("Sums", bound=Any)  # anything with a sum
 
 
 class Table(NamedTuple):
-    """Observations: features x (n, p), values y (n,), higher is better, and reported noise variances (n,)."""
+    """Observations: features x (n, p), values y (n,), higher is better, and reported noise variances (n,).
+
+    ``targets`` (n, K) are the values of all objectives, on which networks are trained together; None: they are y.
+    """
 
     x: Array
     y: Array
     noise: Array
+    targets: Array | None = None
 
     def rows(self, chosen: slice | Index | Mask) -> Table:
         """Return some of the rows."""
-        return Table(*(column[chosen] for column in self))
+        return Table(*(None if column is None else column[chosen] for column in self))  # type: ignore[arg-type]
+
+    @property
+    def trained_on(self) -> Array:
+        """The targets, or y."""
+        return self.y if self.targets is None else self.targets
 
     def summed(self, known: dict[bytes, Sums], of: Callable[[Table], Sums]) -> Sums:
         """Return the sum of ``of`` over blocks of rows; ``known`` caches the results of whole blocks."""
@@ -43,7 +52,8 @@ class Table(NamedTuple):
 
     def digest(self) -> bytes:
         """Return a hash of the data."""
-        return blake2b(b"".join(np.ascontiguousarray(column).tobytes() for column in self)).digest()
+        columns = [column for column in self if column is not None]
+        return blake2b(b"".join(np.ascontiguousarray(column).tobytes() for column in columns)).digest()
 
 
 def held_out(count: int) -> Mask:

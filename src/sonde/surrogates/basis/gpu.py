@@ -107,7 +107,8 @@ def _compiled(activation: str, loss: str, optimizer: str, shapes: tuple[tuple[in
 def total_loss(arrays: Any, activation: str, loss: str, x: Any, targets: Any, weights: Any) -> Any:
     """Return the sum of the losses of all networks, and the losses (M,); networks share no parameters.
 
-    ``arrays`` is ``Parameters.arrays``; x is (M, B, p), targets and weights are (M, B).
+    ``arrays`` is ``Parameters.arrays``; x is (M, B, p), targets and weights are (M, B). The evidence also takes targets
+    (M, B, K).
     """
     *flat, output, alpha, beta = arrays
     out = GAIN.astype(x.dtype) * x
@@ -134,7 +135,8 @@ def _evidence(output: Any, alpha: Any, beta: Any, basis: Any, targets: Any, weig
     constant, and d log|A| = tr(A^-1 dA).
     """
     alpha, beta = (jnp.clip(each.astype(float), -BOUNDS, BOUNDS) for each in (alpha, beta))
-    basis, targets, count = basis * weights[:, None], targets * weights, weights.sum()
+    targets = targets.reshape(len(basis), -1)  # (B, K)
+    basis, targets, count = basis * weights[:, None], targets * weights[:, None], weights.sum()
     size, prior, noise = basis.shape[1], jnp.exp(alpha) + JITTER, jnp.exp(beta)
     gram, projected = (exact_matmul(basis.T, each).astype(float) for each in (basis, targets))
     precision = noise * gram + prior * jnp.eye(size)  # A, eq. (7)
@@ -143,7 +145,7 @@ def _evidence(output: Any, alpha: Any, beta: Any, basis: Any, targets: Any, weig
     inverse = half.T @ half
     mean = constant(noise * inverse @ projected)  # eq. (6)
     errors = targets - exact_matmul(basis, mean.astype(basis.dtype))
-    misfit = noise * jnp.sum(errors.astype(float) ** 2) + prior * jnp.sum(mean**2)
+    misfit = (noise * jnp.sum(errors.astype(float) ** 2) + prior * jnp.sum(mean**2)) / targets.shape[1]
     change = jnp.sum(inverse * precision)
     determinant = 2 * jnp.sum(jnp.log(jnp.diag(factor))) + change - constant(change)
     hyper = 0.5 * ((alpha - ALPHA[0]) / ALPHA[1]) ** 2 + 0.5 * ((beta - BETA[0]) / BETA[1]) ** 2

@@ -7,12 +7,14 @@ Snoek et al. 2015). The negative log marginal likelihood L (eq. 8) has the gradi
     dL / dPhi = beta (Phi m - y) m^T + beta Phi A^-1,
 
 because m minimises the quadratic form in eq. (8), so its own derivative does not contribute. One Cholesky factor of A
-gives its inverse and its determinant. This algebra is in float64; everything else has the precision of the networks.
+gives its inverse and its determinant. Several targets on the same basis functions are independent given these, with
+common alpha and beta: L is the mean of theirs, and they share A. This algebra is in float64; everything else has the
+precision of the networks.
 
 Arrays are transposed here: units are rows and data are columns. The last unit is a constant one, so biases are weights
 like all others, and arrays are read in the order of their memory.
 
-Symbols: M networks, B data of each, p features, H units, D = H + 1 basis functions (the last one is constant).
+Symbols: M networks, B data of each, K targets, p features, H units, D = H + 1 basis functions (the last is constant).
 """
 
 from __future__ import annotations
@@ -78,7 +80,10 @@ Loss = Callable[[Parameters, NDArray[Any], NDArray[Any], NDArray[Any]], Objectiv
 def loss_and_gradient(
     parameters: Parameters, activation: str, loss: str, x: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]
 ) -> tuple[Array, Parameters]:
-    """Return losses (M,) at x (M, B, p) with targets (M, B) and weights (M, B), 0 or 1, and their gradients."""
+    """Return losses (M,) at x (M, B, p) with targets (M, B) and weights (M, B), 0 or 1, and their gradients.
+
+    The evidence also takes targets (M, K, B).
+    """
     kinds, matrices = ACTIVATIONS[activation], [np.concatenate(layer, axis=1) for layer in parameters.layers]
     outputs = _forward(matrices, kinds, GAIN.astype(x.dtype) * x.swapaxes(1, 2))
     objective = LOSSES[loss](parameters, outputs[-1], targets, weights)
@@ -150,22 +155,24 @@ def _by_output(parameters: Parameters, basis: NDArray[Any], losses: Array, gradi
 def _evidence(parameters: Parameters, basis: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any]) -> Objective:
     """The negative log marginal likelihood (eq. 8) and log priors of alpha and beta, divided by the number of data."""
     dtype, size = basis.dtype, basis.shape[1]
+    targets = targets.reshape(len(targets), -1, targets.shape[-1])  # (M, K, B)
     if not weights.all():
-        basis, targets = basis * weights[:, None, :], targets * weights
+        basis, targets = basis * weights[:, None, :], targets * weights[:, None, :]
+    several = targets.shape[1]
     counts = weights.sum(axis=1, dtype=float)
     log_alpha, log_beta = (np.clip(each.astype(float), -BOUNDS, BOUNDS) for each in (parameters.alpha, parameters.beta))
     alpha, beta = np.exp(log_alpha), np.exp(log_beta)
     gram, inverse, log_determinant = _inverted(basis, alpha, beta)
-    projected = (basis @ targets[..., None])[..., 0].astype(float)
-    mean = beta[:, None] * (inverse @ projected[..., None])[..., 0]  # eq. (6)
-    errors = (mean.astype(dtype)[:, None, :] @ basis)[:, 0] - targets
-    misfit, length = np.sum(errors.astype(float) ** 2, axis=1), np.sum(mean**2, axis=1)
+    projected = (targets @ basis.swapaxes(1, 2)).astype(float)
+    mean = beta[:, None, None] * projected @ inverse  # eq. (6), (M, K, D)
+    errors = mean.astype(dtype) @ basis - targets
+    misfit, length = (np.mean(np.sum(each**2, axis=2), axis=1) for each in (errors.astype(float), mean))
     logs = size * log_alpha + counts * log_beta - log_determinant
     hyper = 0.5 * ((log_alpha - ALPHA[0]) / ALPHA[1]) ** 2 + 0.5 * ((log_beta - BETA[0]) / BETA[1]) ** 2
     losses = (0.5 * (beta * misfit + (alpha + JITTER) * length - logs) + hyper) / counts
     share = beta / counts
     gradients = (share[:, None, None] * inverse[:, :-1]).astype(dtype) @ basis
-    gradients += (share[:, None] * mean[:, :-1]).astype(dtype)[..., None] * errors[:, None, :]
+    gradients += ((share / several)[:, None, None] * mean[:, :, :-1]).astype(dtype).swapaxes(1, 2) @ errors
     traces = np.trace(inverse, axis1=1, axis2=2), np.sum(inverse * gram, axis=(1, 2))
     by_alpha = 0.5 * alpha * (length + traces[0]) - 0.5 * size + (log_alpha - ALPHA[0]) / ALPHA[1] ** 2
     by_beta = 0.5 * beta * (misfit + traces[1]) - 0.5 * counts + (log_beta - BETA[0]) / BETA[1] ** 2

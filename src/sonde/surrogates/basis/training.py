@@ -6,7 +6,7 @@ networks are trained in parallel. A run that diverges is restarted with a smalle
 
 ``losses`` has the losses and their gradients. Weights are float32.
 
-Symbols: M networks, B rows of a minibatch, P parameters of a network, T steps.
+Symbols: M networks, K targets, B rows of a minibatch, P parameters of a network, T steps.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def train(
 ) -> tuple[Network, list[float]]:  # fmt: skip
     """Return the networks after training network k on ``rows[k]``, and the mean loss of each 100 steps.
 
+    Targets are (n,), or (n, K) for the evidence: then the basis functions are those of several targets.
     ``speed`` multiplies the learning rate. If all restarts diverge, the networks are returned unchanged: they are a
     usable basis as well.
     """
@@ -57,8 +58,9 @@ def train(
             trace: list[Array] = []
             for rate in learning_rates(steps, optimizer, speed, attempt).tolist():
                 index, weights = minibatch(rows, batch, rng)
+                drawn = np.moveaxis(values[index], 1, -1)  # (M, B), or (M, K, B)
                 losses, gradient = loss_and_gradient(
-                    parameters, network.activation, loss, inputs[index], values[index], weights
+                    parameters, network.activation, loss, inputs[index], drawn, weights
                 )
                 trace.append(losses)
                 window = len(trace) % RECORDED or RECORDED
@@ -83,8 +85,9 @@ def initial_parameters(network: Network, x: Array, targets: Array, rows: Sequenc
         few = own[: BATCHES[1]]
         if np.isfinite(targets[few]).all():
             basis = replace(network.members(slice(k, k + 1)), quadratic=False).basis(x[few]).values
-            best = regress(basis, np.empty((len(few), 0)), targets[few], np.ones(len(few))).most_probable()
-            initial.alpha[k], initial.beta[k] = np.log([best.alpha, best.beta])
+            columns = targets[few].reshape(len(few), -1).T
+            best = [regress(basis, np.empty((len(few), 0)), y, np.ones(len(few))).most_probable() for y in columns]
+            initial.alpha[k], initial.beta[k] = np.mean([np.log([each.alpha, each.beta]) for each in best], axis=0)
     return initial
 
 
