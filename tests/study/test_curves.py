@@ -104,7 +104,7 @@ def test_maximize_and_values_of_another_metric() -> None:
     study = sonde.maximize(objective, SPACE, 40, seed=1, strategy="random", progress=False).study
     stopped = [trial for trial in study.trials if trial.state == "stopped"]
     assert len(stopped) > 10
-    assert np.corrcoef([trial.mean for trial in stopped], [trial["x"] for trial in stopped])[0, 1] < -0.8
+    assert np.corrcoef([trial.mean for trial in stopped], [trial["x"] for trial in stopped])[0, 1] < -0.5
     assert study.best_trial.state == "completed"
 
 
