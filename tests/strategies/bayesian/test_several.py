@@ -15,7 +15,16 @@ from sonde.strategies.bayesian.acquisitions import acquire, fantasies_of, scored
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.exact_model import ExactModel
 from sonde.strategies.bayesian.front import FrontSurrogate, reference_of
-from sonde.strategies.bayesian.several import MARGINS, SUM, FrontModel, FrontSchedule, Separately, chebyshev, scalarised
+from sonde.strategies.bayesian.several import (
+    MARGINS,
+    SUM,
+    FrontModel,
+    FrontSchedule,
+    Separately,
+    chebyshev,
+    scalarised,
+    spans,
+)
 from sonde.strategies.bayesian.target import Target
 from sonde.trials import Evaluation, History, failure
 
@@ -138,24 +147,35 @@ def test_margins_alternate_with_the_number_of_the_trial() -> None:
 def test_the_chebyshev_scalarisation_is_the_worst_weighted_objective_in_ranges() -> None:
     outcomes = np.array([[0.0, 30.0], [1.0, 20.0], [2.0, 10.0], [np.nan, np.nan]])
     none = np.full((4, 2), np.nan)
-    values, noise = chebyshev(outcomes, none, np.arange(3), np.array([0.5, 0.5]))
+    units = 0.5 / spans(outcomes[:3], np.full(2, np.nan))
+    values, noise = chebyshev(outcomes, none, np.arange(3), units)
     np.testing.assert_allclose(values[:3], np.array([0.5, 0.25, 0.5]) + SUM * 0.5)
     assert np.isnan(values[3])
     assert np.isnan(noise).all()
-    assert np.isnan(chebyshev(outcomes, none, np.arange(0), np.array([0.5, 0.5]))[0]).all()
+    assert np.isnan(chebyshev(outcomes, none, np.arange(0), units)[0]).all()
+
+
+def test_ranges_of_interest_end_at_the_thresholds() -> None:
+    outcomes = np.array([[0.0, 30.0, 5.0], [1.0, 20.0, 5.0], [4.0, 10.0, 5.0]])
+    np.testing.assert_array_equal(2 * spans(outcomes, np.array([1.0, np.nan, 7.0])), [1.0, 20.0, 2.0])
+    np.testing.assert_array_equal(2 * spans(outcomes, np.array([-1.0, 99.0, np.nan])), [4.0, 20.0, 2.0])  # not reached
+    np.testing.assert_array_equal(spans(outcomes[:0], np.full(3, np.nan)), 1.0)
+    big = np.array([[-1.7e308], [1.7e308]])
+    assert np.isfinite(spans(big, np.array([np.nan]))).all()
 
 
 def test_the_noise_of_a_trade_off_is_that_of_its_samples() -> None:
     rng, weights = np.random.default_rng(0), np.array([0.7, 0.3])
     outcomes = np.array([[0.0, 40.0], [1.0, 20.0], [4.0, 0.0]])
+    units = weights / spans(outcomes, np.full(2, np.nan))
     noise = np.array([[0.1, np.nan], [0.05, 0.5], [np.nan, np.nan]])
-    declared = chebyshev(outcomes, noise, np.arange(3), weights)[1]
+    declared = chebyshev(outcomes, noise, np.arange(3), units)[1]
     ends = outcomes[[0, 2]]
     for row in (0, 1):
         drawn = outcomes[row] + np.nan_to_num(noise[row]) * rng.standard_normal((4000, 2))
         known = np.concatenate([ends, drawn])
         known = np.clip(known, ends.min(axis=0), ends.max(axis=0)) if row else known
-        sampled = chebyshev(known, np.full(known.shape, np.nan), np.arange(2), weights)[0][2:]
+        sampled = chebyshev(known, np.full(known.shape, np.nan), np.arange(2), units)[0][2:]
         assert sampled.std() / 2 ** (row * 0) == pytest.approx(declared[row], rel=0.1)
     assert np.isnan(declared[2])
 

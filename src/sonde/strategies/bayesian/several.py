@@ -123,20 +123,30 @@ def scalarised(history: History, key: Key) -> History:
     """Return the history of one random trade-off between the objectives."""
     weights = key.rng(Stream.WEIGHTS).dirichlet(np.ones(len(history.objectives)))
     noise = np.stack([history.of(k).noise for k in range(len(history.objectives))], axis=1)
-    return history.with_values(*chebyshev(history.outcomes, noise, history.completed.numbers, weights))
+    units = weights / spans(history.outcomes[history.completed.numbers], history.objectives.thresholds)
+    return history.with_values(*chebyshev(history.outcomes, noise, history.completed.numbers, units))
 
 
-def chebyshev(outcomes: Array, noise: Array, completed: Integers, weights: Array) -> tuple[Array, Array]:
-    """Return the augmented Chebyshev scalarisation of outcomes (n, K), lower is better, in ranges of their own.
+def spans(outcomes: Array, thresholds: Array) -> Array:
+    """Return the range of interest of each objective (K,): from its best outcome (n, K) to its threshold or the worst.
+
+    Ranges are halved, so that those of huge values are finite.
+    """
+    if not len(outcomes):
+        return np.ones(len(thresholds))
+    best, worst = outcomes.min(axis=0) / 2, outcomes.max(axis=0) / 2
+    last = np.where(thresholds / 2 > best, np.minimum(thresholds / 2, worst), worst)  # none is NaN
+    return np.where(last > best, last - best, 1.0)
+
+
+def chebyshev(outcomes: Array, noise: Array, completed: Integers, units: Array) -> tuple[Array, Array]:
+    """Return the augmented Chebyshev scalarisation of outcomes (n, K), lower is better: units (K,) are weights / spans.
 
     Its noise (n,) is that of the outcomes to first order; NaN where none was declared.
     """
     if not len(completed):
         return np.full(len(outcomes), np.nan), np.full(len(outcomes), np.nan)
-    known = outcomes[completed] / 2  # the range of huge values is finite
-    low, ranges = known.min(axis=0), np.ptp(known, axis=0)
-    units = weights / np.where(ranges > 0, ranges, 1.0)
-    shares = units * (outcomes / 2 - low)
+    shares = units * (outcomes / 2 - outcomes[completed].min(axis=0) / 2)
     slopes = units * (SUM + (shares == shares.max(axis=1, keepdims=True)))
     declared = ~np.isnan(noise).all(axis=1)
     deviations = np.where(declared, np.sqrt(np.sum((slopes * np.nan_to_num(noise / 2)) ** 2, axis=1)), np.nan)
