@@ -73,3 +73,18 @@ def test_suggestions_are_the_same_with_and_without_jax() -> None:
     assert said[0] == said[1]
     assert said[0].splitlines()[-1] == "[]"
     assert len(said[0].splitlines()) == 15
+
+
+def test_the_first_trials_load_no_scipy() -> None:
+    """It is half of the time of a start; models need it, and the first suggestions have none."""
+    program = """
+import sys, sonde
+study = sonde.Study(sonde.Space(x=sonde.Float(0, 1)), seed=0)
+trial = study.ask()
+trial.report(1, 0.5)
+study.tell(trial, 1.0)
+print([name for name in ("scipy", "sqlalchemy", "jax") if name in sys.modules])
+"""
+    environment = os.environ | {"PYTHONPATH": PATHS[False]}
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, env=environment)
+    assert done.stdout.strip() == "[]"

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.arrays import Array
-from sonde.curves import Curve, CurveModel, PastTrial, should_stop
 from sonde.sampling import Key
 from sonde.storage import Storage
 from sonde.study.channel import Channel, request
 from sonde.trials import Outcome, State, TrialKey
 from sonde.trials.outcome import stopped
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the model loads SciPy, which most studies do not need before the first suggestion
     from collections.abc import Iterable
+
+    from sonde.curves import Curve, CurveModel
 
 Reports = list[tuple[float, float]]  # step and value
 
@@ -83,6 +84,8 @@ class Curves:
         """Whether a running trial is hopeless by its curve."""
         if not self.settings.stops:
             return False
+        from sonde.curves import should_stop
+
         with self._lock:
             return should_stop(self._fitted(), self._signed(number), Key(self.settings.seed, number))
 
@@ -121,6 +124,8 @@ class Curves:
 
     def _fitted(self) -> CurveModel:
         """Return the model of the trials that have ended so far."""
+        from sonde.curves import CurveModel, PastTrial
+
         self.update()
         changes = self._storage.changes(self.settings.study, self._seen)
         self._seen = changes.revision
@@ -140,6 +145,8 @@ class Curves:
         return found
 
     def _signed(self, number: int) -> Curve:
+        from sonde.curves import Curve
+
         return Curve.of((step, self.settings.sign * value) for step, value in self._points.get(number, {}).items())
 
 
