@@ -184,6 +184,19 @@ def test_ask_and_tell_and_a_late_teller(tmp_path: Path) -> None:
         study.tell(trial, 0.3)
 
 
+def test_what_the_objective_returns_can_be_told() -> None:
+    study = sonde.Study(SPACE, strategy="random", seed=1)
+    for _ in range(30):
+        trial = study.ask()
+        study.tell(trial, train(trial))
+    assert set(states(study)) == {"completed", "stopped"}
+    trial = study.ask()
+    trial.report(1, 0.0)
+    assert not trial.should_stop()
+    with pytest.raises(OptionError, match="stopped=True"):
+        study.tell(trial, None)
+
+
 def test_reports_late_twice_and_out_of_order() -> None:
     study = sonde.Study(SPACE)
     trial = study.ask()

@@ -258,12 +258,13 @@ class Study:
         """Record the result of a trial; it is on disk when this returns.
 
         Give a value, with gradient, noise and so on as in ``sonde.Evaluation``, or ``failed="why"``, or
-        ``stopped=True`` for a trial that ended early because ``should_stop`` said so. NaN and inf count as failed. Of
-        several objectives give a dict of values by name, or the values in their order, and gradients by objective.
-        Telling the same result again changes nothing; another result raises ``ConflictingResult``.
+        ``stopped=True`` for a trial that ended early because ``should_stop`` said so; None says the same of a trial
+        that was asked ``should_stop`` in this process. NaN and inf count as failed. Of several objectives give a dict
+        of values by name, or the values in their order, and gradients by objective. Telling the same result again
+        changes nothing; another result raises ``ConflictingResult``.
         """
         extras = {"gradient": gradient, "hessian": hessian, "noise": noise, "constraints": constraints}
-        if stopped:
+        if stopped or (value is None and failed is None and isinstance(trial, Trial) and trial.told_to_stop):
             telling.nothing_else(value, failed, extras)
             outcome = self._curves.stopped(identity.key_of(trial))
         else:
