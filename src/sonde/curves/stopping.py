@@ -1,18 +1,13 @@
-"""When to stop a running trial: when a new one is far more likely to become one of the best.
+"""When to stop a running trial: when a new one is far more likely to become the best.
 
-A new trial ends among the k lowest of n past ones with probability k / (n + 1), if it is like them. A running one is
-stopped when, given its curve, that probability has fallen to a small share of this. Where curves tell nothing it does
-not fall, and nothing is stopped. The less of a trial is left, the less there is to save, and the smaller is the share.
-
-The k best are what the search needs to know exactly: a surrogate learns from them where the best one is. Their number
-grows slowly, k = log2(n + 1).
+A new trial ends below n past ones with probability 1 / (n + 1), if it is like them. A running one is stopped when,
+given its curve, that probability has fallen to a small share of this. Where curves tell nothing it does not fall, and
+nothing is stopped. The less of a trial is left, the less there is to save, and the smaller is the share.
 
 A few trials run to their end whatever their curves, so that the model also learns from those it would stop.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -20,7 +15,7 @@ from sonde.curves.curve import Curve
 from sonde.curves.model import CurveModel
 from sonde.sampling import Key, Stream
 
-HOPELESS = 0.1  # of the probability for a new trial: about what a good one may lose to stopping at the first step
+HOPELESS = 0.1  # of the probability for a new trial: about what the best one may lose to stopping at the first step
 KEPT = 0.1  # of all steps, for trials that run to their end whatever their curves
 
 
@@ -28,12 +23,10 @@ def should_stop(model: CurveModel, curve: Curve, key: Key) -> bool:
     """Return whether to stop a running trial; ``key`` is of its number, and chooses those that run to their end."""
     if not len(model.finals):
         return False
-    past = len(model.complete)
-    good = min(int(math.log2(past + 1)), len(model.finals))
-    chance = model.chance_below(curve, float(np.partition(model.finals, good - 1)[good - 1]))
+    chance = model.chance_below(curve, float(model.finals.min()))
     if chance is None or runs_to_end(model, key):
         return False
-    of_a_new_one = good / (past + 1)
+    of_a_new_one = 1 / (len(model.complete) + 1)
     return chance < HOPELESS * of_a_new_one * max(1 - curve.last_step / full_length(model), 0.0)
 
 
