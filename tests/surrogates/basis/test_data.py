@@ -75,14 +75,16 @@ def test_a_fifth_of_many_rows_is_held_out_and_stays_held_out(count: int, more: i
 
 def test_other_data_have_another_digest() -> None:
     data = table_of(12)
+    data = data._replace(targets=np.stack([data.y, -data.y], axis=1))
     wide = np.asfortranarray(np.concatenate([data.x, data.x], axis=1))[:, :2]
-    assert Table(wide, data.y.copy(), data.noise).digest() == data.digest()
-    names = {data.digest(), data.rows(slice(11)).digest(), table_of(12, seed=1).digest()}
-    for column in range(3):
-        changed = [each.copy() for each in data]
+    assert data.targets is not None
+    assert Table(wide, data.y.copy(), data.noise, data.targets).digest() == data.digest()
+    names = {data.digest(), data.rows(slice(11)).digest(), table_of(12).digest()}
+    for column in range(4):
+        changed = [each.copy() for each in data if each is not None]
         changed[column].flat[5] += 1e-15
         names.add(Table(*changed).digest())
-    assert len(names) == 6
+    assert len(names) == 7
 
 
 def test_the_score_is_the_mean_log_density() -> None:
