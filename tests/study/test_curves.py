@@ -320,6 +320,16 @@ def test_the_end_of_a_study_in_memory_is_said() -> None:
         elsewhere.report(2, 0.5)
 
 
+def test_without_sockets_only_reports_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError("no sockets")
+
+    monkeypatch.setattr("sonde.study.channel.Listener", refused)
+    elsewhere = pickle.loads(pickle.dumps(sonde.Study(SPACE).ask()))
+    with pytest.raises(NotConnected, match="give it a storage"):
+        elsewhere.report(1, 0.5)
+
+
 def test_a_retry_begins_a_new_curve(tmp_path: Path) -> None:
     study = sonde.Study(SPACE, storage=tmp_path / "a.db")
     trial = study.ask()

@@ -68,6 +68,8 @@ _lock = threading.Lock()
 
 def request(address: Any, key: bytes, what: Any) -> Any:
     """Send a request to a channel and return the reply; raise ``NotConnected`` where its process has ended."""
+    if address is None:
+        raise NotConnected("this machine has no sockets for reports to a study in memory; give it a storage")
     with _lock:
         place = (os.getpid(), address)
         try:
