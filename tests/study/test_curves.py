@@ -15,7 +15,7 @@ import pytest
 from tests.processes import start
 
 import sonde
-from sonde.errors import ConflictingResult, EvaluationError, NotConnected, OptionError
+from sonde.errors import ConflictingResult, EvaluationError, OptionError, StorageError
 from sonde.execution import Executor
 
 SPACE = sonde.Space(x=sonde.Float(0, 1), y=sonde.Float(0, 1))
@@ -311,13 +311,33 @@ def test_a_pickled_trial_reports_from_another_process(storage: str | None) -> No
     assert pickle.loads(pickle.dumps(trial)) == trial
 
 
+def test_a_database_that_is_down_does_not_fail_a_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = sonde.Study(SPACE, storage=tmp_path / "a.db", strategy="random")
+
+    def down(*_: object) -> None:
+        raise StorageError("the database does not answer")
+
+    def objective(trial: sonde.Trial) -> float:
+        with monkeypatch.context() as patched:
+            patched.setattr(study.storage, "report", down)
+            trial.report(1, 0.5)
+            assert not trial.should_stop()
+        return 0.25
+
+    with pytest.warns(UserWarning, match="incomplete: the database does not answer"):
+        study.optimize(objective, 1, progress=False)
+    assert study.trials[0].value == 0.25
+
+
 def test_the_end_of_a_study_in_memory_is_said() -> None:
     study = sonde.Study(SPACE)
     elsewhere = pickle.loads(pickle.dumps(study.ask()))
     elsewhere.report(1, 0.5)
     study.close()
-    with pytest.raises(NotConnected, match="give it a storage"):
+    with pytest.warns(UserWarning, match="trial 0 is incomplete.*give it a storage"):
         elsewhere.report(2, 0.5)
+    with pytest.warns(UserWarning, match="incomplete"):
+        assert not elsewhere.should_stop()
 
 
 def test_without_sockets_only_reports_fail(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,8 +346,9 @@ def test_without_sockets_only_reports_fail(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr("sonde.study.channel.Listener", refused)
     elsewhere = pickle.loads(pickle.dumps(sonde.Study(SPACE).ask()))
-    with pytest.raises(NotConnected, match="give it a storage"):
+    with pytest.warns(UserWarning, match="give it a storage"):
         elsewhere.report(1, 0.5)
+    assert not elsewhere.should_stop()
 
 
 def test_a_retry_begins_a_new_curve(tmp_path: Path) -> None:

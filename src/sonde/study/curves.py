@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import pickle
 import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sonde.arrays import Array
+from sonde.errors import NotConnected, StorageError
 from sonde.sampling import Key
 from sonde.storage import Storage
 from sonde.study.channel import Channel, request
@@ -186,7 +190,10 @@ class DistantCurves:
 
 @dataclass
 class Reporter:
-    """Reports for one trial, in the process of its study or in another one."""
+    """Reports for one trial, in the process of its study or in another one.
+
+    A report that does not arrive is no reason to lose the trial: it is a warning.
+    """
 
     curves: Curves | StoredCurves | DistantCurves
     trial: TrialKey
@@ -195,12 +202,22 @@ class Reporter:
 
     def report(self, step: float, value: float) -> None:
         """Add to the trial's curve."""
-        self._number = self.curves.report(self.trial, [(step, value)])
+        with self._forgiving():
+            self._number = self.curves.report(self.trial, [(step, value)])
 
     def should_stop(self) -> bool:
         """Whether the trial is hopeless; it stays so."""
-        self.told_to_stop = self.told_to_stop or (self._number is not None and self.curves.should_stop(self._number))
+        if not self.told_to_stop and self._number is not None:
+            with self._forgiving():
+                self.told_to_stop = self.curves.should_stop(self._number)
         return self.told_to_stop
+
+    @contextmanager
+    def _forgiving(self) -> Iterator[None]:
+        try:
+            yield
+        except (NotConnected, StorageError) as error:
+            warnings.warn(f"the learning curve of trial {self.trial.number} is incomplete: {error}", stacklevel=5)
 
 
 @lru_cache(maxsize=4)
