@@ -17,6 +17,7 @@ from tests.processes import start
 import sonde
 from sonde.errors import ConflictingResult, EvaluationError, OptionError, StorageError
 from sonde.execution import Executor
+from sonde.study.curves import learned_from
 
 SPACE = sonde.Space(x=sonde.Float(0, 1), y=sonde.Float(0, 1))
 STEPS = 20
@@ -349,6 +350,14 @@ def test_without_sockets_only_reports_fail(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.warns(UserWarning, match="give it a storage"):
         elsewhere.report(1, 0.5)
     assert not elsewhere.should_stop()
+
+
+def test_the_model_is_fitted_to_a_growing_share() -> None:
+    sizes = [learned_from(n) for n in range(3000)]
+    assert sizes[:51] == list(range(51))
+    assert all(0.96 * n <= size <= n for n, size in enumerate(sizes))
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) < 300
 
 
 def test_a_retry_begins_a_new_curve(tmp_path: Path) -> None:

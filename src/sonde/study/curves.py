@@ -6,6 +6,7 @@ channel.
 
 from __future__ import annotations
 
+import math
 import pickle
 import threading
 import warnings
@@ -32,6 +33,8 @@ if TYPE_CHECKING:  # the model loads SciPy, which most studies do not need befor
 
 Reports = list[tuple[float, float]]  # step and value
 
+EACH = 50  # ended trials up to which every new one is learned from at once; beyond, when they grow by a fiftieth
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -52,9 +55,10 @@ class Curves:
         self._points: dict[int, dict[float, float]] = {}  # by number: the last value that came for each step
         self._arrays: dict[int, Array] = {}
         self._newer: set[int] = set()  # than their arrays
-        self._past: dict[int, float | None] = {}  # final values of ended trials, lower is better
+        self._past: dict[int, tuple[int, float | None]] = {}  # of ended trials: revision, final value (lower is better)
         self._read, self._seen = 0, 0  # revisions of reports and of trials
         self._model: CurveModel | None = None
+        self._fitted_to = -1  # ended trials
         self._channel: Channel | None = None
 
     def report(self, trial: TrialKey, reports: Reports) -> int | None:
@@ -136,25 +140,34 @@ class Curves:
         self.update()
         changes = self._storage.changes(self.settings.study, self._seen)
         self._seen = changes.revision
-        if self._note(changes.rows) or self._model is None:
-            self._model = CurveModel([PastTrial(self._signed(each), end) for each, end in sorted(self._past.items())])
+        self._note(changes.rows)
+        count = learned_from(len(self._past))
+        if self._model is None or count != self._fitted_to:
+            first = sorted((revision, number) for number, (revision, _) in self._past.items())[:count]  # as they ended
+            self._model = CurveModel([PastTrial(self._signed(number), self._past[number][1]) for _, number in first])
+            self._fitted_to = count
         return self._model
 
-    def _note(self, rows: Iterable[tuple[Any, ...]]) -> bool:
-        """Note the ends of trials, and return whether there are any; those that break constraints do not count."""
-        found = False
-        for number, state, _, _, value, *_, constraints, _ in rows:
+    def _note(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Note the ends of trials; those that break constraints do not count."""
+        for number, state, revision, _, value, *_, constraints, _ in rows:
             if state == State.COMPLETED and max((constraints or {}).values(), default=0.0) > 0:
                 continue
             if State(state).finished:
                 ends = {State.COMPLETED: self.settings.sign * (value or 0.0), State.FAILED: float("inf")}
-                self._past[number], found = ends.get(State(state)), True
-        return found
+                self._past[number] = revision, ends.get(State(state))
 
     def _signed(self, number: int) -> Curve:
         from sonde.curves import Curve
 
         return Curve.of((step, self.settings.sign * value) for step, value in self._points.get(number, {}).items())
+
+
+def learned_from(ended: int) -> int:
+    """Return from how many of the ended trials the model learns: fits to thousands take as long as short trainings."""
+    if ended <= EACH:
+        return ended
+    return int(EACH * 1.02 ** math.floor(math.log(ended / EACH, 1.02)))
 
 
 class StoredCurves:
