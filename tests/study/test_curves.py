@@ -151,6 +151,20 @@ def test_an_objective_may_stop_by_itself() -> None:
     assert all(trial["x"] <= 0.5 for trial in study.trials if trial.state == "completed")
 
 
+def test_with_several_objectives_a_stopped_trial_has_no_value() -> None:
+    def objective(trial: sonde.Trial) -> tuple[float, float]:
+        trial.report(1, trial["x"])
+        if trial.number % 3 == 2:
+            raise sonde.Stopped
+        return trial["x"], 1 - trial["x"] + trial["y"]
+
+    study = sonde.Study(SPACE, objectives=["minimize", "minimize"], seed=0)
+    study.optimize(objective, 20, progress=False)
+    stopped = [trial for trial in study.trials if trial.state == "stopped"]
+    assert {(trial.value, trial.mean, trial.std) for trial in stopped} == {(None, None, None)}
+    assert len(study.history.completed) == 20 - len(stopped) == 14
+
+
 def test_a_trial_stopped_before_a_model_has_no_value() -> None:
     study = sonde.Study(SPACE, seed=1)
     trial = study.ask()

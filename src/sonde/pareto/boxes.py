@@ -40,16 +40,16 @@ def undominated_boxes(front: Array, reference: Array) -> Boxes:
 
 def _boxes(points: Front, reference: Corner) -> list[Box]:
     """Return the boxes: the sweep, with the boxes of one objective less as its state."""
-    *rest, bottom = reference
+    *rest, lowest = reference
     if not rest:
-        return [((max(bottom, *(point[0] for point in points), bottom),), (np.inf,))]
+        return [((max(lowest, *(point[0] for point in points), lowest),), (np.inf,))]
     ended, going = list[Box](), dict[Box, float]()  # what goes on, and the height where it began
     for level, front in _fronts_passed(points):
         boxes = _boxes(front, tuple(rest))
         cut = [(box, going.pop(box)) for box in going.keys() - set(boxes)]
         ended += [_prism(box, level, top) for box, top in cut if top > level]  # two points may be at one level
         going |= {box: level for box in boxes if box not in going}
-    return ended + [_prism(box, bottom, top) for box, top in going.items()]
+    return ended + [_prism(box, lowest, top) for box, top in going.items()]
 
 
 def _fronts_passed(points: Front) -> Iterator[tuple[float, Front]]:
@@ -68,6 +68,6 @@ def _reaches(one: Corner, other: Corner) -> bool:
     return all(a >= b for a, b in zip(one, other, strict=True))
 
 
-def _prism(base: Box, bottom: float, top: float) -> Box:
+def _prism(base: Box, lowest: float, top: float) -> Box:
     low, high = base
-    return (*low, bottom), (*high, top)
+    return (*low, lowest), (*high, top)

@@ -149,13 +149,13 @@ class Curves:
         return self._model
 
     def _note(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Note the ends of trials; those that break constraints do not count."""
+        """Note the ends of trials; those that break constraints, or have several values, do not count."""
         for number, state, revision, _, value, *_, constraints, _ in rows:
-            if state == State.COMPLETED and max((constraints or {}).values(), default=0.0) > 0:
-                continue
-            if State(state).finished:
-                ends = {State.COMPLETED: self.settings.sign * (value or 0.0), State.FAILED: float("inf")}
-                self._past[number] = revision, ends.get(State(state))
+            if state == State.COMPLETED:
+                if value is not None and max((constraints or {}).values(), default=0.0) <= 0:
+                    self._past[number] = revision, self.settings.sign * value
+            elif State(state).finished:
+                self._past[number] = revision, float("inf") if state == State.FAILED else None
 
     def _signed(self, number: int) -> Curve:
         from sonde.curves import Curve
