@@ -218,3 +218,13 @@ def test_a_late_loss_counts_while_one_of_two_retries_is_pending() -> None:
     later = ObservationLog()
     later.update(run.history)
     assert found(waiting, ROWS[0]) == found(later, ROWS[0]) == (1.0, 0)
+
+
+def test_no_step_waits_for_a_trial_that_was_stopped_without_a_value() -> None:
+    run = Run(SPACE)
+    run.tell(run.add(ROWS[0]), Outcome(State.STOPPED))
+    run.tell(run.add(ROWS[1]), Outcome(State.STOPPED, 2.0, 0.5))
+    log = ObservationLog()
+    log.update(run.history)
+    assert log.abandoned == {row_fingerprint(ROWS[0])}
+    assert found(log, ROWS[1]) == (2.0, 0)  # the predicted value

@@ -23,7 +23,7 @@ import numpy as np
 from sonde.arrays import Array, Integers
 from sonde.trials import History, State
 
-_ABANDONED = [code for code, state in enumerate(State) if state in (State.LOST, State.CANCELLED)]
+_ABANDONED = [code for code, state in enumerate(State) if state in (State.LOST, State.CANCELLED, State.STOPPED)]
 
 
 def row_fingerprint(row: Array) -> bytes:
@@ -83,7 +83,7 @@ class ObservationLog:
         self.best: list[int] = []  # best[i]: arrival of the incumbent among the first i + 1, the latest of equals
         self.lowest: list[float] = []  # lowest[i]: the mean loss of that incumbent
         self.pending: set[bytes] = set()
-        self.abandoned: set[bytes] = set()  # lost or cancelled: no step waits for them
+        self.abandoned: set[bytes] = set()  # lost, cancelled, or stopped without a value: no step waits for them
         self._by_row: dict[bytes, _RowLosses] = {}
         self._by_arrival: list[_RowLosses] = []
         self._ranked: list[tuple[float, int]] = []  # a heap of (mean loss, minus the arrival of its last loss)
