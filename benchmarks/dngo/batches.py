@@ -24,7 +24,7 @@ def main() -> None:
     from benchmarks.report import report
 
     warnings.filterwarnings("ignore")
-    sizes, seeds = ((50, 150), 2) if options.full else ((50,), 1)
+    sizes, seeds = ((50, 150, 400), 3) if options.full else ((50,), 1)
     rows = []
     for size in sizes:
         for batch in ("greedy", "thompson"):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sonde import igo as igo
     from sonde import kernels as kernels
     from sonde.api import Result as Result
+    from sonde.api import connect as connect
     from sonde.api import delete as delete
     from sonde.api import load as load
     from sonde.api import maximize as maximize
@@ -55,6 +56,7 @@ _WHERE = {
     "Study": "sonde.study",
     "Trial": "sonde.trials",
     "autograd": "sonde.integrations.autograd",
+    "connect": "sonde.api",
     "delete": "sonde.api",
     "load": "sonde.api",
     "maximize": "sonde.api",

@@ -1,4 +1,4 @@
-"""The one-call interface: ``minimize``, ``maximize``, ``load``, ``delete``."""
+"""The one-call interface: ``minimize``, ``maximize``, ``load``, ``connect``, ``delete``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.errors import Interrupted, NoResult
+from sonde.errors import Interrupted, NoResult, OptionError, SpaceError
 from sonde.execution import Executor
 from sonde.space import Space
 from sonde.storage import Storage, open_storage
@@ -144,6 +144,67 @@ def load(
 ) -> Study:  # fmt: skip
     """Open a study that exists."""
     return Study.load(storage, name, strategy=strategy, stopping=stopping)
+
+
+def connect(
+    url: str,
+    name: str,
+    *,
+    token: str | None = None,
+    space: Space | None = None,
+    direction: str | None = None,
+    objectives: Mapping[str, str] | Sequence[str] | None = None,
+    thresholds: Mapping[str, float] | None = None,
+    seed: int | None = None,
+    strategy: str | Strategy = "auto",
+    stopping: str = "auto",
+    ca: str | None = None,
+    patience: float = 600.0,
+) -> Study:
+    """Open a study of a service, or with ``space`` create it if it is not there.
+
+    The service (``sonde serve``) suggests; objectives run here. The other settings are those of ``Study``.
+
+    Parameters
+    ----------
+    url
+        ``"http://host:8080"`` or ``"https://host"``.
+    name
+        The study's name.
+    token
+        What ``sonde token create`` printed; the default is ``SONDE_TOKEN`` in the environment. Creating a study needs
+        one for an admin.
+    ca
+        File of the authority that has signed the service's certificate, if it is one of your own; the default is
+        ``REQUESTS_CA_BUNDLE`` in the environment, or the authorities of the system.
+    patience
+        Seconds that a call goes on while the service does not answer, as when it starts again.
+    """
+    from sonde.remote import RemoteStorage
+
+    storage = RemoteStorage(url, token, ca=ca, patience=patience)
+    if space is not None:
+        _check_portable(space)
+        return Study(
+            space, direction="minimize" if direction is objectives is None else direction, storage=storage,
+            name=checks.name(name), seed=seed, strategy=strategy, objectives=objectives, thresholds=thresholds,
+            stopping=stopping,
+        )  # fmt: skip
+    given = {"direction": direction, "objectives": objectives, "thresholds": thresholds, "seed": seed}
+    for setting, value in given.items():
+        if value is not None:
+            raise OptionError(f"{setting}= is for a new study, which needs space=, too; leave it out to open {name!r}")
+    return Study.load(storage, name, stopping=stopping)
+
+
+def _check_portable(space: Space) -> None:
+    """Raise if a service could not suggest configurations of a space."""
+    for constraint in space.constraints if isinstance(space, Space) else ():
+        if not isinstance(constraint.predicate, str):
+            raise SpaceError(
+                f"the constraint {constraint.name} is a Python function, which a service cannot evaluate; write it as "
+                'an expression, such as where("a + b <= 100")'
+            )
 
 
 def delete(storage: str | os.PathLike[str] | Storage, name: str) -> None:

@@ -125,7 +125,7 @@ class NotConnected(SondeError):
 
 
 class NoWorkers(SondeError):
-    """Every worker hangs in a trial that cannot be stopped."""
+    """Every worker hangs in a trial that cannot be stopped, or the cluster is gone."""
 
 
 class KernelError(SondeError, ValueError):

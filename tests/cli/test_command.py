@@ -8,19 +8,21 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sonde
 from sonde.cli.children import KEPT, Children, Ended
-from sonde.cli.command import CannotStart, Command, check_program, read_result
+from sonde.cli.command import CannotStart, Command, check_program
+from sonde.cli.results import read_result
 from sonde.cli.template import parse
 from sonde.errors import EvaluationError, OptionError
 
 TRIAL = sonde.Trial(7, {"lr": 0.5, "bias": True})
 
 
-def run(code: str, *arguments: str) -> float:
+def run(code: str, *arguments: str) -> Any:
     template = parse(
         [sys.executable, "-c", code.replace("{", "{{").replace("}", "}}"), *arguments], known=["lr", "bias"]
     )
@@ -69,7 +71,7 @@ def test_long_outputs_are_read_and_forgotten() -> None:
     template = parse([sys.executable, "-c", code])
     finished = Children().run(template.render({}), os.environ)
     assert len(finished.stdout) == len(finished.stderr) == KEPT
-    assert read_result(finished) == 0.5
+    assert read_result(finished).result == 0.5
 
 
 def test_bytes_that_are_no_text_do_no_harm() -> None:

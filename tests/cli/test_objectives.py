@@ -14,9 +14,9 @@ from rich.console import Console
 import sonde
 from sonde.cli import output
 from sonde.cli.children import Ended
-from sonde.cli.command import read_result
-from sonde.cli.objectives import values_in
+from sonde.cli.results import read_result
 from sonde.errors import EvaluationError
+from sonde.trials import Evaluation
 
 Cli = Callable[..., Any]
 
@@ -132,7 +132,7 @@ NAMES = ("loss", "size")
     ['{"loss": 1, "size": 2}', '0.5\n{"size": 2, "loss": 1, "epochs": [3]}\n', '  {"loss": 1.0, "size": 2}  \n\n'],
 )
 def test_the_json_on_the_last_line_is_read(text: str) -> None:
-    assert values_in(text, NAMES) == {"loss": 1, "size": 2}
+    assert read_result(Ended(0, text, ""), objectives=NAMES).result == Evaluation({"loss": 1, "size": 2})
 
 
 @pytest.mark.parametrize(
@@ -150,12 +150,12 @@ def test_the_json_on_the_last_line_is_read(text: str) -> None:
 )
 def test_what_is_no_json_of_all_values_is_refused(text: str, said: str) -> None:
     with pytest.raises(EvaluationError, match=said):
-        values_in(text, NAMES)
+        read_result(Ended(0, text, ""), objectives=NAMES)
 
 
 def test_a_reason_has_the_end_of_standard_error() -> None:
     with pytest.raises(EvaluationError, match=r"nothing on standard output.*\nwords$"):
-        read_result(Ended(0, "", "words\n", timed_out=False), NAMES)
+        read_result(Ended(0, "", "words\n", timed_out=False), objectives=NAMES)
 
 
 WRONG = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.cli.command import last_number
+from sonde.cli.results import last_number
 
 FOUND = [
     ("0.31", 0.31),

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Sonde
 
 import sonde
-from sonde.cli.reports import Lines, compiled
+from sonde.cli.reports import reader
 from sonde.errors import OptionError
 
 PATTERN = r"epoch (?P<step>\d+).*loss=(?P<value>\S+)"
@@ -94,14 +94,16 @@ def test_nothing_is_ended_if_not_wanted(cli: Sonde) -> None:
     ],
 )
 def test_lines(pattern: str, line: str, found: tuple[float, float] | None) -> None:
-    read = Lines(compiled(pattern)).read(line)
+    made = reader(pattern)
+    assert made is not None
+    read = made().read(line)
     assert json.dumps(read).replace("NaN", '"nan"') == json.dumps(found)
 
 
 @pytest.mark.parametrize("pattern", ["(", "loss=(.*)"])
 def test_a_wrong_pattern_is_refused_before_anything_runs(pattern: str, cli: Sonde) -> None:
     with pytest.raises(OptionError, match=r"--report.*\(\?P<step>"):
-        compiled(pattern)
+        reader(pattern)
     ended = cli("run", "-n", "1", "--storage", "a.db", "--report", pattern, "--", "true", "{x:float:0..1}")
     assert (ended.code, "--report" in ended.err) == (1, True)
     assert not Path("a.db").exists()

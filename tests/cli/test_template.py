@@ -78,7 +78,7 @@ BAD = {
     "{print}": "placeholder {print}: there is no parameter 'print'",
     "{print $1}": "write {{print $1}} for literal braces",
     "{}": "write {{}} for literal braces",
-    "{a:float:0..1}": "the space file defines 'a' already; write {a} here",
+    "{a:float:0..1}": "'a' is defined already; write {a} here",
     "{b:int:1..2}{b:int:1..2}": "'b' is defined twice; write {b} the second time",
     "{opt:sgd": "in quotes where it holds '|'",
     "adam}": "has a '}' without its partner",

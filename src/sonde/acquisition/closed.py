@@ -37,6 +37,16 @@ def log_h(z: Array) -> Array:
     return np.where(z > -1.0, close, -0.5 * z * z - _LOG_ROOT_2PI + tail)
 
 
+def h(z: Array) -> Array:
+    """Return h(z) = phi(z) + z Phi(z), for z that are not far below zero."""
+    return np.asarray(np.exp(-0.5 * z * z - _LOG_ROOT_2PI) + z * ndtr(z))
+
+
+def log_h_far(z: Array) -> Array:
+    """Return the leading term of log h(z) for z far below zero: that of phi(z) / z^2."""
+    return np.asarray(-0.5 * z * z - _LOG_ROOT_2PI - 2 * np.log(-z))
+
+
 def mills(z: Array) -> Array:
     """Return phi(z) / Phi(z), the inverse Mills ratio, for any z."""
     return np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2.0))

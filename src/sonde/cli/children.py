@@ -1,6 +1,8 @@
 """The running programs, each in a process group of its own, and the signals that end them; none outlives Sonde.
 
 ``stop`` may be called from a signal handler: it kills all groups, and no program can start afterwards.
+
+What programs print is read as they go: the last part is kept, and all of it may be written to files.
 """
 
 from __future__ import annotations
@@ -11,11 +13,13 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
-from typing import IO
+from typing import IO, BinaryIO
 
 from sonde.cli.reports import split_lines
 
@@ -51,16 +55,20 @@ class Children:
 
     def run(
         self, arguments: Sequence[str], environment: Mapping[str, str], seconds: float | None = None,
-        hopeless: Callable[[str], bool] | None = None,
+        hopeless: Callable[[str], bool] | None = None, logs: Path | None = None,
     ) -> Ended:  # fmt: skip
         """Run a program to its end, at most ``seconds``, or until ``hopeless`` says so of a line that it printed.
 
-        Raise ``OSError`` if it cannot be started, ``KeyboardInterrupt`` after ``stop``.
+        ``logs`` is a folder for the files ``stdout`` and ``stderr``. Raise ``OSError`` if the program cannot be
+        started, ``KeyboardInterrupt`` after ``stop``.
         """
         process = self._start(arguments, environment)
         ending = _Ending(process)
         try:
-            outputs = [_Tail(process.stdout, hopeless, ending.begin), _Tail(process.stderr)]
+            outputs = [
+                _Tail(process.stdout, _Log(logs and logs / "stdout"), hopeless, ending.begin),
+                _Tail(process.stderr, _Log(logs and logs / "stderr")),
+            ]
             timed_out = not _ends_within(process, seconds)
             code = process.wait()
             texts = [output.text() for output in outputs]
@@ -100,8 +108,8 @@ class EndedBySignal(KeyboardInterrupt):
 
 
 @contextmanager
-def ending_on_signals(children: Children) -> Iterator[None]:
-    """Stop the children on a signal, then raise ``EndedBySignal``; ignored signals (nohup) stay ignored.
+def ending_on_signals(*stops: Callable[[], None]) -> Iterator[None]:
+    """Call ``stops`` on a signal, then raise ``EndedBySignal``; ignored signals (nohup) stay ignored.
 
     Inside a transaction of the study the interrupt is raised after it. A second signal is raised at once.
     """
@@ -111,7 +119,8 @@ def ending_on_signals(children: Children) -> Iterator[None]:
 
     def handle(number: int, _frame: FrameType | None) -> None:
         received.append(number)
-        children.stop()
+        for stop in stops:
+            stop()
         interrupt(EndedBySignal(number))
 
     handled = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
@@ -148,15 +157,46 @@ class _Ending:
         self._kill.cancel()
 
 
+class _Log:
+    """A file that gets an output as it comes, or none. That it cannot be written is a warning: the result counts."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> None:
+        with self._forgiving():
+            self._file = (
+                None if self._path is None else open(self._path, "wb", buffering=0)
+            )  # so that it can be followed
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def write(self, chunk: bytes) -> None:
+        """Write what came."""
+        with self._forgiving():
+            if self._file is not None:
+                self._file.write(chunk)
+
+    @contextmanager
+    def _forgiving(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            warnings.warn(f"{self._path} is not complete: {error.strerror}", stacklevel=2)
+
+
 class _Tail(threading.Thread):
     """Reads an output to its end and keeps the last part of it; calls ``then`` after the first hopeless line."""
 
     def __init__(
-        self, pipe: IO[bytes] | None, hopeless: Callable[[str], bool] | None = None,
+        self, pipe: IO[bytes] | None, log: _Log, hopeless: Callable[[str], bool] | None = None,
         then: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         super().__init__(daemon=True)
-        self._pipe = pipe
+        self._pipe, self._log = pipe, log
         self._kept = b""
         self._hopeless, self._then = hopeless, then
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
@@ -167,9 +207,10 @@ class _Tail(threading.Thread):
         """Read until the program closes its end."""
         if self._pipe is None:
             return
-        with self._pipe:
+        with self._pipe, self._log:
             while chunk := os.read(self._pipe.fileno(), _CHUNK):
                 self._kept = (self._kept + chunk)[-KEPT:]
+                self._log.write(chunk)
                 if self._hopeless is not None:
                     self._look(self._decode(chunk), self._hopeless)
 

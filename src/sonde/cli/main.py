@@ -10,7 +10,10 @@ import click
 
 from sonde.cli.manage import delete, export
 from sonde.cli.run import run
+from sonde.cli.serve import serve
 from sonde.cli.show import best, studies, trials
+from sonde.cli.token import token
+from sonde.cli.worker import worker
 from sonde.errors import SondeError
 from sonde.text import printable
 from sonde.version import __version__
@@ -46,7 +49,7 @@ def app() -> None:
     """
 
 
-for command in (run, best, trials, studies, export, delete):
+for command in (run, worker, best, trials, studies, export, delete, serve, token):
     app.add_command(command)
 
 

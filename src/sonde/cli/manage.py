@@ -8,7 +8,15 @@ from pathlib import Path
 import click
 
 from sonde.cli import output
-from sonde.cli.opening import existing_storage, existing_study, json_option, name_option, only_study, storage_option
+from sonde.cli.opening import (
+    anywhere_option,
+    existing_storage,
+    existing_study,
+    json_option,
+    name_option,
+    only_study,
+    token_option,
+)
 from sonde.errors import OptionError
 from sonde.text import printable
 
@@ -16,7 +24,8 @@ _FORMATS = ("csv", "json")
 
 
 @click.command
-@storage_option
+@anywhere_option
+@token_option
 @name_option
 @click.option(
     "--output", "-o", "target", metavar="FILE", type=click.Path(path_type=Path),
@@ -45,7 +54,8 @@ def export(storage: str, name: str | None, target: Path | None, kind: str | None
 
 
 @click.command
-@storage_option
+@anywhere_option
+@token_option
 @name_option
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @json_option

@@ -1,18 +1,16 @@
-"""Several objectives on the command line: the options that declare them, and the JSON that a program prints."""
+"""Several objectives on the command line: the options that declare them, and the preference among them."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from sonde.errors import EvaluationError, OptionError
+from sonde.errors import OptionError
 
 EXAMPLE = "--objective loss:minimize --objective latency:minimize"
 _DIRECTIONS = {"minimize": "minimize", "maximize": "maximize", "min": "minimize", "max": "maximize"}
-_SHOWN = 60  # characters of a line that cannot be read
 
 objective_option = click.option(
     "--objective", "objectives", metavar="NAME:DIRECTION", multiple=True,
@@ -52,31 +50,6 @@ def declared(
 def weights_in(text: str) -> dict[str, float]:
     """Return the option ``--weights`` as ``weights`` of ``Study.best``."""
     return _unique([_number(each, "--weights", "loss=2,latency=1") for each in text.split(",")], "--weights")
-
-
-def values_in(text: str, names: Sequence[str]) -> dict[str, Any]:
-    """Return the value of each objective from the JSON on the last line of a program's output."""
-    lines = text.strip().splitlines()
-    if not lines:
-        raise EvaluationError(f"nothing on standard output; print JSON on the last line, such as {_example(names)}")
-    last = lines[-1].strip()
-    try:
-        told = json.loads(last)
-    except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
-        shown = last if len(last) <= _SHOWN else f"{last[:_SHOWN]}..."
-        raise EvaluationError(f"the last line is not a JSON object such as {_example(names)}: {shown}")
-    missing = [name for name in names if name not in told]
-    if missing:
-        raise EvaluationError(
-            f"the JSON on the last line has no {', '.join(missing)}; it needs a number for each of {', '.join(names)}"
-        )
-    return {name: told[name] for name in names}
-
-
-def _example(names: Sequence[str]) -> str:
-    return json.dumps(dict.fromkeys(names, 0.5))
 
 
 def _objective(text: str) -> tuple[str, str]:

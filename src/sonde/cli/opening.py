@@ -1,4 +1,7 @@
-"""What several commands share: options, and opening existing storages. A command that only reads creates none."""
+"""What several commands share: options, and opening existing storages. A command that only reads creates none.
+
+A storage is a database, or a service that has one.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,22 +25,46 @@ storage_option = click.option(
     "--storage", metavar="URL", envvar="SONDE_STORAGE", show_envvar=True, default="sqlite:///sonde.db",
     help="Database: sqlite:///file.db, a path ending in .db, or postgresql://...",
 )  # fmt: skip
+anywhere_option = click.option(
+    "--storage", metavar="URL", envvar="SONDE_STORAGE", show_envvar=True, default="sqlite:///sonde.db",
+    help="Database: sqlite:///file.db, a path ending in .db, postgresql://..., or a service: http://host:8080",
+)  # fmt: skip
+token_option = click.option(
+    "--token", metavar="TOKEN", envvar="SONDE_TOKEN", show_envvar=True, expose_value=False, is_eager=True,
+    help="Token for a service; others of this machine can see what is on a command line.",
+    callback=lambda context, _, value: context.meta.__setitem__(_TOKEN, value),
+)  # fmt: skip
+_TOKEN = "sonde.token"  # where a context keeps it
 study_option = partial(click.option, "--name", metavar="NAME", envvar="SONDE_NAME", show_envvar=True)
 name_option = study_option(help="Name of the study; not needed for the only one.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
 
+def is_service(url: str) -> bool:
+    """Whether a URL is the address of a service."""
+    return url.startswith(("http://", "https://"))
+
+
+def place(url: str, **options: Any) -> str | Storage:
+    """Return the storage of a service, with options of its own; a database's URL as it is."""
+    if not is_service(url):
+        return url
+    from sonde.remote import RemoteStorage
+
+    return RemoteStorage(url, click.get_current_context().meta.get(_TOKEN), **options)
+
+
 @contextmanager
-def existing_storage(url: str) -> Iterator[Storage]:
+def existing_storage(url: str, **options: Any) -> Iterator[Storage]:
     """Open an existing storage; close it at the end."""
-    path = sqlite_path(url)
+    path = None if is_service(url) else sqlite_path(url)
     if path is not None and not path.exists():
         raise StorageError(
             f"there is no database {str(path)!r}; check --storage and SONDE_STORAGE, or start a study with: sonde run"
         )
     from sonde.storage import open_storage
 
-    storage = open_storage(url)
+    storage = open_storage(place(url, **options))
     try:
         yield storage
     finally:

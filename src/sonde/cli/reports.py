@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import click
 
@@ -60,10 +61,14 @@ class Lines:
         return (None if step is None else float(step), float(told["value"])) if _is_step(step) else None
 
 
-def compiled(pattern: str | None) -> re.Pattern[str] | None:
-    """Return the compiled option; None for JSON."""
-    if pattern is None or pattern == "json":
+def reader(pattern: str | None) -> Callable[[], Lines] | None:
+    """Return what makes the reader of a program's lines by the option; None where no curves are read."""
+    if pattern is None:
         return None
+    return partial(Lines, None if pattern == "json" else _compiled(pattern))
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
     try:
         found = re.compile(pattern)
     except re.error as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,10 +10,11 @@ import click
 
 from sonde.cli import output
 from sonde.cli.children import Children, EndedBySignal, ending_on_signals
-from sonde.cli.command import CannotStart, Command, check_program
+from sonde.cli.command import CannotStart, Command, check_program, run_programs
+from sonde.cli.folder import check_logs, logs_option
 from sonde.cli.objectives import declared, objective_option, threshold_option
-from sonde.cli.opening import json_option, storage_option, study_option
-from sonde.cli.reports import compiled, report_option, stopping_option
+from sonde.cli.opening import anywhere_option, json_option, place, study_option, token_option
+from sonde.cli.reports import reader, report_option, stopping_option
 from sonde.cli.show import show_best
 from sonde.cli.space_file import read_space
 from sonde.errors import AllFailed, OptionError
@@ -41,7 +41,8 @@ class Budget(NamedTuple):
     "--trials", "-n", metavar="N", type=click.IntRange(min=1), help="How many trials the study has in the end."
 )
 @click.option("--jobs", "-j", metavar="N", type=click.IntRange(min=1), default=1, help="Programs to run at once.")
-@storage_option
+@anywhere_option
+@token_option
 @study_option(default="default", help="Name of the study; an existing one is continued.")
 @click.option("--seed", metavar="N", type=click.IntRange(min=0), help="Seed, to get the same suggestions again.")
 @click.option(
@@ -68,13 +69,14 @@ class Budget(NamedTuple):
     "--space", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="TOML file with parameters and constraints.",
 )  # fmt: skip
+@logs_option
 @json_option
 @click.pass_context
 def run(
     context: click.Context, trials: int | None, jobs: int, storage: str, name: str, seed: int | None,
     direction: str | None, objectives: tuple[str, ...], thresholds: tuple[str, ...], pattern: str | None,
     stopping: str, strategy: str, timeout: float | None, trial_timeout: float | None, give_up_after: int,
-    space: Path | None, as_json: bool,
+    space: Path | None, logs: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Tune any program: the last number it prints is the value.
 
@@ -84,12 +86,13 @@ def run(
         --opt '{opt:sgd|adam}' --bias '{bias:bool}'
 
     With several objectives the program prints a number for each, as JSON, on its last line: {"loss": 0.3, "size": 12}.
+    So it may tell a gradient, noise and constraints: {"value": 0.3, "gradient": {"lr": -2.0}}.
 
     With --report, what it prints on its way is its learning curve, and it is ended when that is not worth going on.
 
     The same command again continues the study. A program that fails, or prints no number, is a failed trial, and the
-    study continues. {name} repeats a value, {{ and }} are literal braces. The program finds SONDE_STUDY, SONDE_TRIAL
-    and SONDE_PARAMS (JSON) in its environment.
+    study continues. {name} repeats a value, {{ and }} are literal braces. The program finds SONDE_STUDY, SONDE_TRIAL,
+    SONDE_PARAMS (JSON) and SONDE_PARAM_lr, one for each parameter, in its environment.
     """
     if not context.args:
         raise click.BadParameter("a program is missing; give it after --, e.g. -- python train.py", context)
@@ -104,13 +107,13 @@ def run(
     checks.seconds(timeout, "timeout")  # before a study is created
     checks.seconds(trial_timeout, "trial-timeout")
     Objectives.of(direction, named, limits)
-    read = compiled(pattern)
+    read, kept = reader(pattern), check_logs(logs)
     study = Study(
-        known, direction=direction, storage=storage, name=name, seed=seed, strategy=strategy, objectives=named,
+        known, direction=direction, storage=place(storage), name=name, seed=seed, strategy=strategy, objectives=named,
         thresholds=limits, stopping=stopping,
     )  # fmt: skip
     with closing(study.storage):
-        command = Command(template, name, Children(), trial_timeout, tuple(named or ()), pattern is not None, read)
+        command = Command(template, name, Children(), trial_timeout, tuple(named or ()), read, kept)
         _run_to_end(study, command, Budget(trials, jobs, timeout, give_up_after or None))
         show_best(study, as_json)
 
@@ -123,8 +126,11 @@ def _run_to_end(study: Study, command: Command, budget: Budget) -> None:
         )
         return
     try:
-        with ending_on_signals(command.children):
-            _optimize(study, command, budget)
+        with ending_on_signals(command.children.stop):
+            run_programs(
+                study, command, command.children, budget.jobs, total_trials=budget.trials, timeout=budget.timeout,
+                give_up_after=budget.give_up_after,
+            )  # fmt: skip
     except CannotStart as error:
         raise OptionError(f"{error}; correct the command and run it again") from None
     except AllFailed as error:
@@ -136,18 +142,6 @@ def _run_to_end(study: Study, command: Command, budget: Budget) -> None:
         raise click.exceptions.Exit(interrupt.exit_code) from None
     if trials is not None and budget.timeout is None:
         _explain_shortfall(study, trials)
-
-
-def _optimize(study: Study, command: Command, budget: Budget) -> None:
-    """Run the loop; afterwards no program is left running."""
-    with ThreadPoolExecutor(budget.jobs) as executor:
-        try:
-            study.optimize(
-                command, total_trials=budget.trials, timeout=budget.timeout, workers=budget.jobs, executor=executor,
-                give_up_after=budget.give_up_after,
-            )  # fmt: skip
-        finally:
-            command.children.stop()  # otherwise the executor would wait for them
 
 
 def _explain_shortfall(study: Study, trials: int) -> None:

@@ -11,7 +11,14 @@ import click
 from sonde.cli import output
 from sonde.cli.front import show_front, show_preferred
 from sonde.cli.objectives import weights_in, weights_option
-from sonde.cli.opening import existing_storage, existing_study, json_option, name_option, storage_option
+from sonde.cli.opening import (
+    anywhere_option,
+    existing_storage,
+    existing_study,
+    json_option,
+    name_option,
+    token_option,
+)
 from sonde.cli.template import argument_text
 from sonde.errors import OptionError
 from sonde.text import printable
@@ -24,7 +31,8 @@ if TYPE_CHECKING:
 
 
 @click.command
-@storage_option
+@anywhere_option
+@token_option
 @name_option
 @weights_option
 @json_option
@@ -39,7 +47,8 @@ def best(storage: str, name: str | None, weights: str | None, as_json: bool) -> 
 
 
 @click.command
-@storage_option
+@anywhere_option
+@token_option
 @name_option
 @click.option(
     "--state", metavar="STATE", multiple=True, help="Only trials in this state, e.g. failed; may be repeated."
@@ -63,7 +72,8 @@ def trials(storage: str, name: str | None, state: tuple[str, ...], last: int, ev
 
 
 @click.command
-@storage_option
+@anywhere_option
+@token_option
 @json_option
 def studies(storage: str, as_json: bool) -> None:
     """List the studies of a storage."""

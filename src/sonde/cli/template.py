@@ -91,13 +91,16 @@ class Template:
         return kept
 
 
-def parse(command: Sequence[str], known: Collection[str] = ()) -> Template:
-    """Read a command; ``known`` are the parameters that a space file defines."""
+def parse(command: Sequence[str], known: Collection[str] = (), *, complete: bool = False) -> Template:
+    """Read a command; ``known`` are the parameters that a space file or a study defines.
+
+    ``complete``: there can be no others.
+    """
     defined: dict[str, dict[str, Any]] = {}
     arguments = tuple(_argument(text, known, defined) for text in command)
     template = Template(arguments, defined)
-    for name in sorted(template.names - set(known) - set(defined)):
-        raise OptionError(_unknown(name, [*known, *defined]))
+    for name in sorted(template.names - set(known) - (set() if complete else set(defined))):
+        raise OptionError(_unknown(name, list(known) if complete else [*known, *defined], complete))
     return template
 
 
@@ -127,16 +130,17 @@ def _reference(inside: str, known: Collection[str], defined: dict[str, dict[str,
     if inside in known or not colon:
         return Reference(inside)
     if name in known:
-        raise OptionError(f"placeholder {{{inside}}}: the space file defines {name!r} already; write {{{name}}} here")
+        raise OptionError(f"placeholder {{{inside}}}: {name!r} is defined already; write {{{name}}} here")
     if name in defined:
         raise OptionError(f"placeholder {{{inside}}}: {name!r} is defined twice; write {{{name}}} the second time")
     defined[name] = parameter(name, spec)
     return Reference(name)
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
+def _unknown(name: str, known: Sequence[str], complete: bool) -> str:
     there = f"the parameters are {', '.join(known)}" if known else "there are none"
-    define = f"define it here, e.g. {{{name}:float:0..1}}, or in a --space file, or " if name.isidentifier() else ""
+    may = name.isidentifier() and not complete
+    define = f"define it here, e.g. {{{name}:float:0..1}}, or in a --space file, or " if may else ""
     return (
         f"placeholder {{{name}}}: there is no parameter {name!r} ({there}); "
         f"{define}write {{{{{name}}}}} for literal braces"

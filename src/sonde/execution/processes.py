@@ -11,11 +11,13 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from loky import ProcessPoolExecutor
+
+from sonde.execution.task import prepare
 
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _START = 60.0  # seconds that a process may take to start and load the objective before the trial's time counts
@@ -56,11 +58,12 @@ class Processes:
         """Return when the process of a call was ready to begin it, by the monotonic clock."""
         return next((slot.ready for slot in self._slots if slot.call is call), 0.0)
 
-    def kill(self, call: object) -> None:
+    def kill(self, call: object) -> bool:
         """Kill the process that runs a call; the next call starts a new one."""
         for slot in self._slots:
             if slot.call is call:
                 _stop(slot)
+        return True
 
     def shutdown(self) -> None:
         """Kill all processes."""
@@ -73,7 +76,7 @@ class Processes:
             slot.ready += _START
             with _interrupts_blocked():  # the new process inherits the blocked signal
                 slot.pool = ProcessPoolExecutor(max_workers=1, env=self._environment, initializer=_ignore_interrupts)
-                slot.pool.submit(_prepare, function).add_done_callback(lambda _: _now_ready(slot))
+                slot.pool.submit(prepare, function).add_done_callback(lambda _: _now_ready(slot))
         call: Future[Any] = slot.pool.submit(function, *arguments)
         slot.call = call
         return call
@@ -100,12 +103,6 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, lambda *_: None)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-
-
-def _prepare(function: Callable[..., Any]) -> None:
-    """Load in the new process what the function needs; the call that follows reports any error."""
-    with suppress(Exception):
-        getattr(function, "prepare", lambda: None)()
 
 
 def _now_ready(slot: _Slot) -> None:

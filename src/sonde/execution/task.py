@@ -6,8 +6,10 @@ pickled once, and unpickled once in each process. Threads and this process call 
 
 from __future__ import annotations
 
+import threading
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -18,6 +20,8 @@ from sonde.errors import EndOfRun, EvaluationError, OptionError, Stopped
 from sonde.space.parameters import as_float
 from sonde.trials import Evaluation, Trial
 from sonde.trials.outcome import describe, real
+
+_unpacking = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,10 @@ class Task:
 
     @property
     def _objective(self) -> Callable[[Trial], Any]:
-        return _unpack(self._received) if self._given is None else self._given
+        if self._given is not None:
+            return self._given
+        with _unpacking:  # once, also where several threads begin with it
+            return _unpack(self._received)
 
     @cached_property
     def _packed(self) -> bytes:
@@ -81,6 +88,12 @@ class Task:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Task, (None, self._packed)
+
+
+def prepare(function: Callable[..., Any]) -> None:
+    """Load in a new process what a function needs; the call that follows reports any error."""
+    with suppress(Exception):
+        getattr(function, "prepare", lambda: None)()
 
 
 def _numbers(returned: Any) -> Any:

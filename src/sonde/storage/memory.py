@@ -148,8 +148,9 @@ class MemoryStorage(Storage):
     # asking
 
     def begin_ask(
-        self, study: str, tokens: Sequence[str], asker: Asker, *, since: int = 0, limit: int | None = None
-    ) -> AskReply:
+        self, study: str, tokens: Sequence[str], asker: Asker, *, since: int = 0, limit: int | None = None,
+        suggests: bool = True, ahead: int = 0,
+    ) -> AskReply:  # fmt: skip
         with self._locked(study) as own:
             now = time.monotonic()
             self._lose(own, [number for number, ends in own.leases.items() if ends < now])
@@ -161,29 +162,33 @@ class MemoryStorage(Storage):
             missing = wanted[len(got) - (len(tokens) - len(left)) :]
             for token in set(tokens) - set(missing):
                 own.tickets.pop(token, None)
-            if not missing:
+            own.tickets = {token: ticket for token, ticket in own.tickets.items() if ticket.ends >= now}
+            ahead = max(0, ahead - len(own.waiting))
+            if not (missing or ahead or (own.tickets and not tokens)):
                 return AskReply(got)
-            return self._become_suggester(own, missing, asker, now, since, limit, got)
+            mine = [Ticket(token, asker.name, asker.lease, limit, now + asker.suggester_lease) for token in missing]
+            reply = self._become_suggester(own, mine, asker, now, suggests=suggests)
+            if not reply.granted:
+                return replace(reply, claimed=got)
+            changes = self.changes(own.header.key, since)
+            return replace(reply, claimed=got, ahead=ahead, next_number=len(own.trials), changes=changes)
 
     def _become_suggester(
-        self, own: _Study, missing: Sequence[str], asker: Asker, now: float, since: int, limit: int | None,
-        got: list[TrialRecord],
-    ) -> AskReply:  # fmt: skip
-        mine = [Ticket(token, asker.name, asker.lease, limit, now + asker.suggester_lease) for token in missing]
-        own.tickets = {token: ticket for token, ticket in own.tickets.items() if ticket.ends >= now}
+        self, own: _Study, mine: list[Ticket], asker: Asker, now: float, *, suggests: bool
+    ) -> AskReply:
         other = own.suggester
         busy = other is not None and other.name != asker.name and own.suggester_lease_ends >= now
         waiting = list(dict.fromkeys([*(ticket.asker for ticket in own.tickets.values()), asker.name]))
         next_one = own.last.suggester if own.last.suggester in waiting else None
-        if busy or own.last.pause(len(waiting), next_one, asker.name, now) > 0:
+        pauses = bool(mine) and own.last.pause(len(waiting), next_one, asker.name, now) > 0
+        if busy or pauses or not suggests:
             own.tickets.update((ticket.token, ticket) for ticket in mine)
             self._changed.notify_all()
             named = (other.name, other.process) if busy and other is not None else (None, "")
-            return AskReply(got, len(missing), suggester=named[0], process=named[1])
+            return AskReply((), len(mine), suggester=named[0], process=named[1])
         batch = rules.batch_tokens(own.tickets.values(), mine, own.spent)
         own.suggester, own.suggesting_since, own.suggester_lease_ends = asker, now, now + asker.suggester_lease
-        changes = self.changes(own.header.key, since)
-        return AskReply(got, len(missing), True, batch, len(own.trials), changes)
+        return AskReply((), len(mine), granted=True, suggest_for=batch)
 
     def wait(self, study: str, tokens: Sequence[str], asker: Asker, seconds: float) -> None:
         deadline = time.monotonic() + seconds
@@ -229,6 +234,8 @@ class MemoryStorage(Storage):
                 new = TrialRecord(len(own.trials), State.WAITING, row, created=self.now())
                 self._start(own, new, token, ticket.asker, ticket.lease)
                 names.add(ticket.asker)
+            for row in rows[len(live) :][: reply.ahead]:
+                own.put(TrialRecord(len(own.trials), State.WAITING, row, created=self.now()))
             own.last = LastSuggestion(len(names), now, now - own.suggesting_since, asker.name)
             return own.under(tokens)
 

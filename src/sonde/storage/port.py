@@ -33,6 +33,9 @@ next suggester is the last one, if it waits, because it has the fitted model in 
 waited longest. A ticket expires unless ``begin_ask`` renews it, with the same tokens, within the asker's
 ``suggester_lease``.
 
+**Ahead**: a suggester may ask for others only, with no tokens of its own, and for ``ahead`` trials that shall wait in
+the queue, where the next asks claim them at once. An asker with ``suggests=False`` leaves the suggesting to others.
+
 **Trial leases**: a running trial may have a lease, which ``heartbeat`` extends. ``begin_ask`` marks every running
 trial whose lease has ended as lost, and inserts its row again as a waiting trial, the *retry*. A retry whose lease
 ends becomes failed instead, because its configuration has ended its worker twice. ``release`` gives trials back at
@@ -58,6 +61,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,16 +112,17 @@ class AskReply:
     """The answer to ``begin_ask``.
 
     ``claimed`` are the trials that the asker has under its tokens so far. ``missing`` is how many more it may have.
-    If ``missing`` is positive, ``granted`` says whether the asker is the suggester. If it is, it suggests one row for
-    each token of ``suggest_for`` (its own and those of waiting askers), ``next_number`` is the number that its first
-    suggestion gets unless another process enqueues a trial before, and ``changes`` bring its history up to date. If
-    another asker is the suggester, ``suggester`` is its name and ``process`` its process.
+    ``granted`` says whether the asker is the suggester. If it is, it suggests one row for each token of
+    ``suggest_for`` (its own and those of waiting askers) and ``ahead`` more for the queue, ``next_number`` is the
+    number that its first suggestion gets unless another process enqueues a trial before, and ``changes`` bring its
+    history up to date. If another asker is the suggester, ``suggester`` is its name and ``process`` its process.
     """
 
     claimed: Sequence[TrialRecord]
     missing: int = 0
     granted: bool = False
     suggest_for: Sequence[str] = ()
+    ahead: int = 0
     next_number: int = 0
     changes: Changes | None = None
     suggester: str | None = None
@@ -128,10 +133,19 @@ class Storage(ABC):
     """The storage interface. The docstring of this module is its contract."""
 
     url: str | None = None  # with which another process can open it; None where it cannot
+    suggests_by_itself = False  # whether suggestions are computed elsewhere, such as by a server
 
     @abstractmethod
     def now(self) -> float:
         """Return the time, in seconds since the epoch."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """Have this thread's writes inside the context be one transaction, where that is faster.
+
+        They are durable when the context has ended. A write that raises is undone alone; after a ``StorageError``, or
+        if the end of the context raises, none of them counts: repeat them one by one.
+        """
+        return nullcontext()
 
     # studies
 
@@ -161,6 +175,18 @@ class Storage(ABC):
     def records(self, study: str, since: int) -> tuple[int, list[TrialRecord]]:
         """Return the newest revision and the full records of the trials changed after revision ``since``, by number."""
 
+    def page(self, study: str, since: int, limit: int) -> tuple[int, list[TrialRecord]]:
+        """Return about ``limit`` of the records changed after ``since``, the earliest changes first, by number.
+
+        With them comes the revision up to which they are complete, from which a reader reads on.
+        """
+        revision, records = self.records(study, since)
+        if len(records) <= limit:
+            return revision, records
+        changed = {row[0]: row[2] for row in self.changes(study, since).rows}
+        last = sorted(changed[record.number] for record in records)[limit - 1]
+        return last, [record for record in records if changed[record.number] <= last]
+
     @abstractmethod
     def record(self, study: str, number: int) -> TrialRecord:
         """Return one record; raise ``UnknownTrial``."""
@@ -169,13 +195,22 @@ class Storage(ABC):
 
     @abstractmethod
     def begin_ask(
-        self, study: str, tokens: Sequence[str], asker: Asker, *, since: int = 0, limit: int | None = None
+        self,
+        study: str,
+        tokens: Sequence[str],
+        asker: Asker,
+        *,
+        since: int = 0,
+        limit: int | None = None,
+        suggests: bool = True,
+        ahead: int = 0,
     ) -> AskReply:
         """End expired leases and claim waiting trials, one for each token; if more are wanted, suggest or wait.
 
-        The asker becomes the suggester if there is none, else it leaves tickets. ``since`` is the revision that the
-        caller has read. ``limit`` is how many trials of the study may be running, completed or failed afterwards.
-        """
+        The asker becomes the suggester if there is none, unless ``suggests`` is False, else it leaves tickets.
+        ``since`` is the revision that the caller has read. ``limit`` is how many trials of the study may be running,
+        completed or failed afterwards. ``ahead`` is how many trials shall wait in the queue.
+        """  # fmt: skip
 
     def wait(self, study: str, tokens: Sequence[str], asker: Asker, seconds: float) -> None:
         """Wait until ``begin_ask`` may have something for an asker that left tickets, at most ``seconds``.
@@ -200,7 +235,7 @@ class Storage(ABC):
         """Insert suggestions for the tokens of the batch, end the suggester's lease, return the asker's own trials.
 
         Insert nothing and return None if the lease has ended before. There may be fewer rows than tokens: the oldest
-        tickets get them.
+        tickets get them. Rows beyond the tokens wait in the queue, as many as the reply allows.
         """
 
     @abstractmethod

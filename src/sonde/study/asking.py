@@ -22,7 +22,7 @@ from sonde.trials import TrialRecord
 Suggest = Callable[[AskReply], list[bytes]]  # packed rows; fewer than the tokens if the space is exhausted
 
 SUGGESTER_LEASE = 20.0  # seconds until others replace a suggester whose machine died
-_CHECK = 1.0  # seconds between two checks of a waiting asker whether the suggester is alive
+CHECK = 1.0  # seconds between two checks of a waiting asker whether the suggester is alive
 
 
 def new_asker(lease: float | None) -> Asker:
@@ -76,4 +76,4 @@ def _wait(storage: Storage, study: str, tokens: list[str], reply: AskReply, aske
         storage.end_suggester_lease(study, reply.suggester)
         return
     with doing("waiting for another process to suggest"), interruptible():
-        storage.wait(study, tokens, asker, _CHECK)
+        storage.wait(study, tokens, asker, CHECK)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sonde.errors import OptionError
+from sonde.execution import adapted
 from sonde.space.parameters import as_float
 from sonde.text import is_encodable
 from sonde.trials.attributes import plain_attributes
@@ -73,12 +74,13 @@ def attributes(value: Any) -> Mapping[str, Any]:
 
 
 def executor(value: Any) -> Any:
-    """Return the executor, or None."""
+    """Return what calls are submitted to, or None."""
     if value is not None and not callable(getattr(value, "submit", None)):
         raise OptionError(
-            f"executor must have submit(function, *args), as the pools of concurrent.futures, got {value!r}"
+            "executor must have submit(function, *args), as the pools of concurrent.futures, a Dask Client and "
+            f"sonde.execution.RayExecutor(), got {value!r}"
         )
-    return value
+    return adapted(value)
 
 
 def callbacks(value: Any) -> list[Any]:

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from sonde.errors import OptionError
 from sonde.extras import require
-from sonde.space import Space
+from sonde.space import Categorical, Parameter, Space
 from sonde.space.choices import label, to_json
-from sonde.trials import State, Trial
+from sonde.trials import Outcome, State, Trial, TrialRecord
+from sonde.trials.objectives import ONE, Objectives
+from sonde.trials.trial import pack_row, to_trial
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,11 +60,49 @@ def table(trials: Sequence[Trial], space: Space, *, inactive: Any = None) -> lis
     ]
 
 
-def document(trial: Trial) -> dict[str, Any]:
-    """Return a trial as JSON-able data, complete."""
+def document(trial: Trial, space: Space | None = None) -> dict[str, Any]:
+    """Return a trial as JSON-able data, complete; with its space, ``telling`` can read back choices of any kind."""
     data = {name: getattr(trial, name) for name in _DOCUMENT}
-    data |= {"state": trial.state.value, "params": {name: plain(value) for name, value in trial.params.items()}}
+    data |= {"state": trial.state.value, "params": configuration(trial.params, space)}
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in data.items()}
+
+
+def configuration(params: Mapping[str, Any], space: Space | None = None) -> dict[str, Any]:
+    """Return a configuration as readable JSON.
+
+    A choice that reads as another choice of the space does, (1, 2) beside [1, 2], is written as the space is stored.
+    """
+    return {
+        name: to_json(value) if space is not None and _reads_as_another(value, space[name]) else plain(value)
+        for name, value in params.items()
+    }
+
+
+def told(outcome: Outcome, space: Space, objectives: Objectives = ONE) -> dict[str, Any]:
+    """Return an outcome as JSON-able arguments of ``Study.tell``, with ``mean`` and ``std`` of a stopped trial."""
+    if outcome.state is State.FAILED:
+        return {"failed": outcome.error}
+    shown = to_trial(TrialRecord(0, outcome.state, pack_row([math.nan] * len(space)), outcome), space, None, objectives)
+    if outcome.state is State.STOPPED:
+        return {"stopped": True, "mean": shown.mean, "std": shown.std}
+    every = {name: getattr(shown, name) for name in ("value", "gradient", "hessian", "noise", "constraints")}
+    for name in ("gradient", "hessian"):
+        known = every[name] or {}
+        by_objective = {one: _of_ordered(known[one], space) for one in known} if objectives.several else None
+        every[name] = None if every[name] is None else by_objective or _of_ordered(known, space)
+    return {name: own for name, own in every.items() if own is not None}
+
+
+def finite(data: Any) -> Any:
+    """Return JSON-able data with NaN and infinity, which JSON lacks, as the texts nan, inf and -inf.
+
+    ``float`` reads such a text.
+    """
+    if isinstance(data, float):
+        return data if math.isfinite(data) else str(data)
+    if isinstance(data, Mapping):
+        return {name: finite(item) for name, item in data.items()}
+    return [finite(item) for item in data] if isinstance(data, list | tuple) else data
 
 
 def dataframe(trials: Sequence[Trial], space: Space) -> pd.DataFrame:
@@ -82,7 +122,7 @@ def dataframe(trials: Sequence[Trial], space: Space) -> pd.DataFrame:
 def text(trials: Sequence[Trial], space: Space, kind: str, *, raw: bool = False) -> str:
     """Return all trials as CSV or JSON text; ``raw`` does not quote cells that a spreadsheet would run."""
     if kind == "json":
-        return json.dumps([document(trial) for trial in trials], indent=1)
+        return json.dumps([document(trial, space) for trial in trials], indent=1)
     if kind != "csv":
         raise OptionError(f"format must be one of {', '.join(FORMATS)}, got {kind!r}")
     rows = [
@@ -135,6 +175,21 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     encoded = to_json(value)
     return next(iter(encoded.values())) if isinstance(encoded, dict) else encoded
+
+
+def _reads_as_another(value: Any, parameter: Parameter) -> bool:
+    """Whether the plain form of a choice is that of another choice, too."""
+    if not isinstance(parameter, Categorical) or isinstance(value, bool | int | None):
+        return False
+    shown = plain(value)
+    return sum(bool(plain(choice) == shown) for choice in parameter.choices) > 1
+
+
+def _of_ordered(derivatives: Any, space: Space) -> Any:
+    """Return derivatives by parameter without those of parameters without order, which cannot be told by name."""
+    if not isinstance(derivatives, Mapping):
+        return derivatives
+    return {name: _of_ordered(own, space) for name, own in derivatives.items() if space[name].ordered}
 
 
 def _is_words(value: Any) -> bool:

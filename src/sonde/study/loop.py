@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sonde.activity import doing, watching
 from sonde.errors import AllFailed, Interrupted, OptionError, TrialError
 from sonde.execution import Executor, Inline, Processes, Report, Task
+from sonde.study.asking_ahead import AskingAhead
 from sonde.study.front import Front
 from sonde.study.identity import key_of
 from sonde.study.interrupts import deferred_interrupts, show_in_one_line
@@ -69,7 +72,7 @@ class Run:
 
     study: Study
     pending: Pending
-    slots: int
+    room: Callable[[], int]  # how many trials may run at once now
     n_trials: int | None
     total_trials: int | None
     deadline: float  # after which no new trial starts
@@ -77,6 +80,7 @@ class Run:
     catch: tuple[type[BaseException], ...]
     failures: RepeatedFailures
     progress: Progress
+    asking: AskingAhead | None  # None: ask when a slot is free, with an executor in this process
     asked: int = 0
     done: int = 0
     failed: int = 0
@@ -87,28 +91,56 @@ class Run:
     def execute(self) -> None:
         """Run until all trials are done."""
         self.show()
-        while self.fill() or self.pending or self.blocked():
-            for trial, report in self.pending.ended():
+        while self.fill() or self.pending or self.waiting or self.blocked():
+            ended = list(self.pending.ended(self.asking.due if self.asking and self.waiting else None))
+            with deferred_interrupts():
+                self.study._curves.update()
+            for trial, report in ended:
                 self.record(trial, report)
+            self.show()
         if self.hopeless() and self.more_wanted() and not self.study._stopping:
             remedy = "correct the objective and run it again, or continue anyway with give_up_after=None"
             raise AllFailed(str(self.failures), f"{remedy}; this error's study has the trials")
 
     def fill(self) -> bool:
         """Ask and submit until every slot is busy; return whether anything was started."""
-        wanted = self.slots - self.pending.occupied
+        wanted = self.room() - self.pending.occupied - self.waiting
         if self.n_trials is not None:
-            wanted = min(wanted, self.n_trials - self.asked)
-        if wanted <= 0 or self.ending():
+            wanted = min(wanted, self.n_trials - self.asked - self.waiting)
+        if self.ending():
+            self.withdraw()
             return False
-        with doing("suggesting"), deferred_interrupts():
-            trials = self.study._ask(wanted, limit=self.total_trials)
+        with deferred_interrupts():
+            trials = self.ask(max(wanted, 0))
             self.pending.expect(trials)
-        self.finished = len(trials) < wanted  # the space or the common budget is exhausted
         self.asked += len(trials)
         for trial in trials:
             self.pending.start(trial)
         return bool(trials)
+
+    @property
+    def waiting(self) -> int:
+        """How many trials the run has asked for and not yet got."""
+        return 0 if self.asking is None else self.asking.waiting
+
+    def ask(self, wanted: int) -> list[Trial]:
+        """Return the next trials; note whether the space or the common budget is exhausted."""
+        if self.asking is None:
+            with doing("suggesting"):
+                trials = self.study._ask(wanted, limit=self.total_trials) if wanted else []
+            self.finished = len(trials) < wanted
+            return trials
+        budget = self.total_trials if self.n_trials is None else self.n_trials
+        spent = self.counts(State.RUNNING, *ENDED) if self.n_trials is None and budget is not None else self.asked
+        left = None if budget is None else budget - spent - self.waiting - wanted
+        trials, self.finished = self.asking.take(wanted, self.room(), left)
+        return trials
+
+    def withdraw(self) -> None:
+        """Give up what was asked for and is not there yet."""
+        if self.asking is not None:
+            with deferred_interrupts():
+                self.asking.withdraw()
 
     def ending(self) -> bool:
         """Whether no new trial should start."""
@@ -121,7 +153,7 @@ class Run:
 
     def blocked(self) -> bool:
         """Whether more trials are wanted, but all workers hang in trials that timed out."""
-        return self.pending.stuck >= self.slots and not self.ending() and self.more_wanted()
+        return self.pending.stuck >= self.room() and not self.ending() and self.more_wanted()
 
     def more_wanted(self) -> bool:
         """Whether the budget is not exhausted."""
@@ -143,7 +175,8 @@ class Run:
         self.failed += told.state is State.FAILED
         self.stopped += told.state is State.STOPPED
         self.failures.note(told)
-        self.show()
+        if self.asking is not None:
+            self.asking.note(told)
         if report.exception is not None and not isinstance(report.exception, self.catch):
             raise report.exception
         for callback in self.callbacks:
@@ -185,6 +218,8 @@ class Run:
 
     def abandon(self) -> None:
         """Tell the results that are there, and give running trials back for other processes or a later run."""
+        if self.asking is not None:
+            self.asking.close()
         running = []
         for trial, report in self.pending.cancel():
             if report is None:
@@ -230,14 +265,18 @@ def run_loop(
     own = _own_executor(workers or 1, killable=trial_timeout is not None) if executor is None else None
     if isinstance(own, Processes):
         task.check_packing()
-    slots = (workers or 1) if executor is None else _slots(executor, workers)
+    room = (lambda: workers or 1) if executor is None else _room(executor, workers)
     deadline = float("inf") if timeout is None else time.monotonic() + timeout
     total = total_trials if n_trials is None else n_trials
     study._stopping = False
     pending = Pending(task, own or executor, trial_timeout)  # type: ignore[arg-type]
     with progress_for(study.name, total, wanted=progress) as shown, watching(shown.stage):
         failures = RepeatedFailures(give_up_after)
-        run = Run(study, pending, slots, n_trials, total_trials, deadline, callbacks, catch, failures, shown)
+        here = isinstance(own, Inline)
+        asking = (
+            None if here else AskingAhead(study, total_trials, pending.wake, partial(_show_if_idle, shown, pending))
+        )
+        run = Run(study, pending, room, n_trials, total_trials, deadline, callbacks, catch, failures, shown, asking)
         _to_the_end(run, own)
 
 
@@ -257,17 +296,26 @@ def _to_the_end(run: Run, own: Inline | Processes | None) -> None:
         raise run.interrupted() from interrupt
 
 
+def _show_if_idle(progress: Progress, pending: Pending, what: str) -> None:
+    """Show what the suggester does, while no trial runs."""
+    if not pending:
+        progress.stage(what)
+
+
 def _own_executor(workers: int, *, killable: bool) -> Inline | Processes:
     """Return an executor in this process for one worker, unless it must be possible to kill the objective."""
     return Inline() if workers == 1 and not killable else Processes(workers)
 
 
-def _slots(executor: Executor, workers: int | None) -> int:
-    """Return how many calls to have pending: as the user says, or as many as the executor has workers."""
+def _room(executor: Executor, workers: int | None) -> Callable[[], int]:
+    """Return a function that says how many calls to have pending: as many as there are workers, or as the user says."""
+    if hasattr(executor, "workers"):  # a cluster, which may grow and shrink
+        return lambda: min(executor.workers(), workers or sys.maxsize)
     own = getattr(executor, "_max_workers", None)
     if workers is not None and isinstance(own, int) and workers > own:
         raise OptionError(
             f"workers={workers} calls at once, but the executor has {own}: the others would only wait in its queue, "
             "suggested before results that they could use; leave out workers="
         )
-    return workers or own or os.cpu_count() or 1
+    slots = workers or own or os.cpu_count() or 1
+    return lambda: slots

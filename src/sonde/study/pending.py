@@ -1,8 +1,7 @@
 """The pending evaluations of one run: submitted to the executor, not yet told. Their reports become outcomes.
 
-The loop waits here for results. A trial that takes longer than ``trial_timeout`` is stopped. Sonde's own worker
-processes are killed and replaced. A worker of the user's executor cannot be killed: it counts as stuck until its call
-ends.
+The loop waits here for results, and for workers that join. A trial that takes longer than ``trial_timeout`` is stopped:
+the executor kills its worker. Where that is impossible, the worker counts as stuck until the call ends.
 """
 
 from __future__ import annotations
@@ -11,20 +10,20 @@ import concurrent.futures
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from sonde.activity import doing
 from sonde.errors import EndOfRun, EvaluationError, NoWorkers
-from sonde.execution import Executor, Future, Processes, Report, Task
+from sonde.execution import Executor, Future, Report, Task
 from sonde.space import Space
 from sonde.trials import Outcome, Trial, failure, to_outcome
 from sonde.trials.attributes import plain_attribute
 from sonde.trials.objectives import ONE, Objectives
 from sonde.trials.outcome import describe
 
-_POLL = 0.02  # seconds, for futures that cannot call back
+_POLL = 0.02  # seconds, for futures that cannot call back; doubles while nothing ends
 _CHECK = 0.5  # seconds after which a signal or a timeout is noticed at the latest
 
 
@@ -46,6 +45,7 @@ class Pending:
         self._calls: dict[str | int, Call] = {}
         self._stuck: list[Future] = []
         self._stuck_since = 0.0
+        self._workers = 0  # that the executor had when it was last asked, if it knows
         self._woken = threading.Event()
 
     def __len__(self) -> int:
@@ -79,27 +79,44 @@ class Pending:
         """Remove a trial that was told."""
         del self._calls[_id(trial)]
 
-    def ended(self) -> Iterator[tuple[Trial, Report]]:
-        """Wait until some trials have ended or timed out, and yield them with their reports."""
-        with doing(self._awaited()):
-            ready = self._wait()
-        for call in ready:
-            yield call.trial, report_of(call.future) if call.future.done() else self._stop(call)
+    def wake(self) -> None:
+        """Make the loop look again, from any thread."""
+        self._woken.set()
 
-    def _awaited(self) -> str:
+    def ended(self, called: Callable[[], bool] | None = None) -> Iterator[tuple[Trial, Report]]:
+        """Wait until some trials have ended or timed out, and yield them with their reports.
+
+        ``called`` says whether the loop has something else to do; ``wake`` has it asked.
+        """
+        awaited = self._awaited(called is not None)
+        with doing(awaited):
+            ready = self._wait(called, awaited)
+        for call in ready:
+            yield call.trial, self._report(call) if call.future.done() else self._stop(call)
+
+    def _awaited(self, suggestions: bool) -> str:
         count = len(self._calls)
         if count == 0:
-            return "waiting for a worker that hangs"
+            return "suggesting" if suggestions else "waiting for a worker that hangs"
+        if all(self._started(call) is None for call in self._calls.values()):
+            return "waiting for a worker"
         return "waiting for 1 result" if count == 1 else f"waiting for {count} results"
 
-    def _wait(self) -> list[Call]:
-        """Wait until some calls have ended, or until a stuck worker is free again."""
+    def _wait(self, called: Callable[[], bool] | None, awaited: str) -> list[Call]:
+        """Wait until some calls have ended, or until the loop should look again.
+
+        That is when it is called, when workers join, when something else is awaited, or when a stuck worker is free.
+        """
+        poll = _POLL
         while not (ready := [call for call in self._calls.values() if call.future.done() or self._overdue(call)]):
-            if not self._calls and self._room():
+            if called() if called is not None else not self._calls and self._room():
+                return []
+            if self._more_workers() or self._awaited(called is not None) != awaited:
                 return []
             # With a timeout: a signal that another thread receives does not wake the main thread.
-            self._woken.wait(self._pause())
+            self._woken.wait(self._pause(poll))
             self._woken.clear()
+            poll = min(2 * poll, _CHECK)
         return ready
 
     def cancel(self) -> Iterator[tuple[Trial, Report | None]]:
@@ -108,32 +125,63 @@ class Pending:
             if hasattr(call.future, "cancel"):
                 call.future.cancel()
             yield call.trial, report_if_done(call.future)
+        for future in self._stuck:
+            if hasattr(future, "cancel"):
+                future.cancel()
+        if hasattr(self._executor, "release"):
+            self._executor.release(self._task)
 
-    def _pause(self) -> float:
+    def _pause(self, poll: float) -> float:
         futures = [*(call.future for call in self._calls.values()), *self._stuck]
         if not all(hasattr(future, "add_done_callback") for future in futures):
-            return _POLL
+            return poll
         if self._timeout is None:
             return _CHECK
-        left = [self._started(call) + self._timeout - time.monotonic() for call in self._calls.values()]
-        return min([_CHECK, *(max(seconds, 0.001) for seconds in left)])
+        started = [when for call in self._calls.values() if (when := self._started(call)) is not None]
+        return min([_CHECK, *(max(when + self._timeout - time.monotonic(), 0.001) for when in started)])
 
-    def _started(self, call: Call) -> float:
-        """Return when the trial's time began; own worker processes must first start and load the objective."""
-        return self._executor.ready(call.future) if isinstance(self._executor, Processes) else call.submitted
+    def _started(self, call: Call) -> float | None:
+        """Return when the trial's time began: neither waiting for a worker nor the start of a process is part of it."""
+        if not hasattr(self._executor, "ready"):
+            return call.submitted
+        began: float | None = self._executor.ready(call.future)
+        return began
 
     def _overdue(self, call: Call) -> bool:
-        return self._timeout is not None and time.monotonic() - self._started(call) > self._timeout
+        if self._timeout is None or (started := self._started(call)) is None:
+            return False
+        return time.monotonic() - started > self._timeout
+
+    def _report(self, call: Call) -> Report:
+        try:
+            return report_of(call.future)
+        except concurrent.futures.CancelledError as error:
+            self._more_workers()
+            raise NoWorkers(
+                f"the call of trial {call.trial.number} was cancelled, as when an executor is shut down or loses its "
+                "connection; the trial is queued again: call optimize again"
+            ) from error
+
+    def _more_workers(self) -> bool:
+        """Whether workers have joined; raise ``NoWorkers`` if the cluster is gone."""
+        before = self._workers
+        if hasattr(self._executor, "workers"):
+            self._workers = self._executor.workers()
+        return self._workers > before
 
     def _stop(self, call: Call) -> Report:
         reason = f"took longer than trial_timeout={self._timeout:g} s and was stopped"
-        if isinstance(self._executor, Processes):
-            self._executor.kill(call.future)
-        elif not (hasattr(call.future, "cancel") and call.future.cancel()):
+        if not self._kill(call.future):
             self._stuck.append(call.future)
             self._stuck_since = time.monotonic()
             reason = f"took longer than trial_timeout={self._timeout:g} s and was given up; its worker continues it"
         return Report(error=reason)
+
+    def _kill(self, future: Future) -> bool:
+        """End a call, or cancel it if it waits; return False where that is impossible."""
+        if hasattr(self._executor, "kill"):
+            return bool(self._executor.kill(future))
+        return hasattr(future, "cancel") and bool(future.cancel())
 
     def _room(self) -> bool:
         """Whether a worker has become free; raise if all have been stuck for too long."""
@@ -154,10 +202,13 @@ def _id(trial: Trial) -> str | int:
 
 
 def report_of(future: Future) -> Report:
-    """Return a finished future's report; an error of the executor itself means that the worker died."""
+    """Return a finished future's report; an error of the executor itself means that the worker died.
+
+    A call that somebody else has cancelled raises ``CancelledError``.
+    """
     try:
         report = future.result()
-    except (KeyboardInterrupt, EndOfRun):
+    except (KeyboardInterrupt, EndOfRun, concurrent.futures.CancelledError):
         raise
     except BaseException as error:
         return Report(error=f"the worker died: {describe(error).splitlines()[0]}", exception=None)

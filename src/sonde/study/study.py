@@ -130,6 +130,7 @@ class Study:
     def _become_an_asker(self) -> None:
         """Take a new asker, which has no trials: when the study is opened, and again in a forked child."""
         self._lock = threading.RLock()
+        self._modelling = threading.RLock()  # held by who uses the strategy
         self._asker = asking.new_asker(self._lease)
         self._heartbeat = Heartbeat(self.storage, self._header.key, self._asker)
         weakref.finalize(self, self._heartbeat.stop)
@@ -221,13 +222,35 @@ class Study:
                 self._heartbeat.hold(record.token for record in records)
             return [self._shown(record) for record in records]
 
+    def _claim(self, tokens: Sequence[str], limit: int | None = None) -> tuple[list[Trial], int]:
+        """Return the trials that are there for these asks, and how many others will follow; leave tickets for them."""
+        reply = self.storage.begin_ask(self._header.key, tokens, self._asker, limit=limit, suggests=False)
+        self._heartbeat.hold(record.token for record in reply.claimed)
+        return [self._shown(record) for record in reply.claimed], reply.missing
+
+    def _await(self, tokens: Sequence[str]) -> None:
+        """Wait until there may be trials for these asks."""
+        self.storage.wait(self._header.key, tokens, self._asker, asking.CHECK)
+
+    def _give_up(self, tokens: Sequence[str]) -> None:
+        """Withdraw asks."""
+        self.storage.withdraw(self._header.key, tokens, self._asker)
+
     def _suggest(self, reply: AskReply) -> list[bytes]:
         if reply.changes is not None:
             self._history.update(reply.changes)
-        with self._heartbeat, interruptible():
-            key = Key(self.seed, reply.next_number)
-            rows = self._strategy.suggest(self.space, self._history, len(reply.suggest_for), key)
+        with self._heartbeat, self._modelling, interruptible():
+            key, count = Key(self.seed, reply.next_number), len(reply.suggest_for) + reply.ahead
+            rows = self._strategy.suggest(self.space, self._history, count, key)
         return [pack_row(row) for row in rows]
+
+    def _apart(self) -> Study:
+        """Return a study that suggests in another thread: an asker with a history of its own and the same strategy."""
+        other = Study.__new__(Study)
+        other._strategy = self._strategy
+        other._attach(self.storage, self._header, self.space, self._lease, self._stops)
+        other._modelling = self._modelling
+        return other
 
     def enqueue(self, params: Mapping[str, Any], *, attributes: Mapping[str, Any] | None = None) -> int:
         """Queue a configuration to run before any suggestion; return its trial's number."""
@@ -270,12 +293,12 @@ class Study:
         else:
             outcome = telling.outcome(self.space, value, failed, extras, self.objectives)
         told = checks.attributes(attributes) or (trial.attributes if isinstance(trial, Trial) else {})
+        self._curves.update()
         return self._tell(trial, outcome, told)
 
     def _tell(self, trial: Trial | int, outcome: Outcome, attributes: Mapping[str, Any]) -> Trial:
         record = identity.tell(self.storage, self._header.key, self.space, trial, outcome, attributes)
         self._heartbeat.drop(identity.key_of(trial).token)
-        self._curves.update()
         return self._shown(record)
 
     def add_trials(self, trials: Iterable[Mapping[str, Any]]) -> list[int]:
@@ -367,7 +390,7 @@ class Study:
                 f"study {self.name!r} has several objectives and so no best trial; study.pareto_front has the trials "
                 f"that no other one dominates, and study.best(weights={equal}) the one for a preference"
             )
-        with self._lock:
+        with self._lock, self._modelling:
             history = self.history
             found = self._best.choose(history, by)
         if found is None:
@@ -402,7 +425,8 @@ class Study:
 
     def explain(self) -> str:
         """Return a text that says which strategy suggests the next trial, and why."""
-        return f"{self._strategy.name}: {self._strategy.explain(self.space, self.history)}"
+        with self._modelling:
+            return f"{self._strategy.name}: {self._strategy.explain(self.space, self.history)}"
 
     def predict(self, params: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Any:
         """Return the model's mean and standard deviation of the value at a configuration, or at each of a list.
@@ -421,9 +445,10 @@ class Study:
     def _of_each(self, function: Callable[[History], Any]) -> Any:
         """Return a function of the history; of several objectives, that of the history of each, by name."""
         history = self.history
-        if not self.objectives.several:
-            return function(history)
-        return {name: function(history.of(k)) for k, name in enumerate(self.objectives.names)}
+        with self._modelling:
+            if not self.objectives.several:
+                return function(history)
+            return {name: function(history.of(k)) for k, name in enumerate(self.objectives.names)}
 
     def dataframe(self) -> pd.DataFrame:
         """Return all trials as a pandas DataFrame, one row each."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sonde.errors import OptionError
 from sonde.space import Categorical, Parameter, Space
+from sonde.space.choices import to_json
 from sonde.storage.port import FinishedTrial
 from sonde.study import checks, export
-from sonde.trials import Evaluation, Outcome, State, Trial, failure, to_outcome
+from sonde.trials import Evaluation, Outcome, State, Trial, TrialRecord, failure, to_outcome
 from sonde.trials.objectives import ONE, Objectives
 from sonde.trials.outcome import stopped
 from sonde.trials.trial import pack_row
@@ -19,7 +21,8 @@ from sonde.trials.trial import pack_row
 EXTRAS = ("gradient", "hessian", "noise", "constraints")
 _TOLD = {"params", "value", "failed", "attributes", "curve", *EXTRAS}
 _PREDICTED = {"mean", "std"}  # of the final value of a stopped trial
-_SHOWN = {"number", "state", "error", "worker", "created", "started", "finished", "duration", "retry_of", *_PREDICTED}
+_SHOWN = {"number", "state", "error", "worker", "created", "started", "finished", "duration", "retry_of", "token",
+          "study", "revision", *_PREDICTED}  # fmt: skip
 
 _INACTIVE = object()
 
@@ -90,6 +93,30 @@ def _finished(importer: Importer, position: int, entry: Any, objectives: Objecti
         raise type(error)(f"trials[{position}]: {error}") from None
 
 
+def to_record(importer: Importer, document: Mapping[str, Any], objectives: Objectives = ONE) -> TrialRecord:
+    """Return the record that a document of ``export`` shows; it may have a ``token``."""
+    state, space = State(document["state"]), importer.space
+    told: Outcome | None = None
+    if state is State.STOPPED:
+        told = stopped(*(checks.predicted(document["mean"], document["std"]) or ()))
+    elif state.finished:
+        extras = {name: document.get(name) for name in EXTRAS}
+        told = outcome(space, document["value"], document["error"], extras, objectives)
+    return TrialRecord(
+        number=document["number"],
+        state=state,
+        row=pack_row(space.codec.row(importer.configuration(document["params"]))),
+        outcome=told,
+        worker=document["worker"],
+        created=_seconds(document["created"]) or 0.0,
+        started=_seconds(document["started"]),
+        finished=_seconds(document["finished"]),
+        retry_of=document["retry_of"],
+        attributes=document["attributes"],
+        token=document.get("token"),
+    )
+
+
 class Importer:
     """Reads entries of ``add_trials`` for one space.
 
@@ -129,9 +156,11 @@ class Importer:
         return known
 
     def _params(self, params: Any) -> dict[str, Any]:
-        if not isinstance(params, Mapping):
-            return {"params": params}
-        return {"params": {name: self._restored(name, value) for name, value in params.items()}}
+        return {"params": self.configuration(params) if isinstance(params, Mapping) else params}
+
+    def configuration(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the configuration that ``export.configuration`` wrote."""
+        return {name: self._restored(name, value) for name, value in params.items()}
 
     def _restored(self, name: str, value: Any) -> Any:
         """Return the choice with this plain form; other values unchanged, for the space to check."""
@@ -144,8 +173,8 @@ class Importer:
         if f"{form} {name}" not in self._known:
             known = self._known.setdefault(f"{form} {name}", {})
             for choice in parameter.choices:
-                shown = _text(export.plain(choice)) if form == "plain" else export.cell("params_", choice, raw=True)
-                known.setdefault(shown, []).append(choice)
+                for shown in _forms(choice) if form == "plain" else {export.cell("params_", choice, raw=True)}:
+                    known.setdefault(shown, []).append(choice)
         found = self._known[f"{form} {name}"].get(text, [value])
         if len(found) > 1:
             raise OptionError(f"parameter {name!r}: {value!r} may be any of {found}; pass the choice itself")
@@ -188,6 +217,11 @@ def _kept(known: Mapping[str, Any]) -> dict[str, Any]:
     return {name: known[name] for name in ("params", "attributes", "curve") if name in known}
 
 
+def _seconds(moment: str | None) -> float | None:
+    """Return a time of a document as seconds since the epoch."""
+    return None if moment is None else datetime.fromisoformat(moment).timestamp()
+
+
 def _missing(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value) or (isinstance(value, float) and value != value)
 
@@ -208,6 +242,11 @@ def _number(written: str) -> Any:
         return float(written)
     except ValueError:
         return written
+
+
+def _forms(choice: Any) -> set[str]:
+    """Return the texts of a choice in documents: plain, and as the space is stored."""
+    return {_text(export.plain(choice)), _text(to_json(choice))}
 
 
 def _text(value: Any) -> str:

@@ -37,13 +37,15 @@ class Pool(NamedTuple):
     """Posterior means (m,) and variances (m,) at a pool of m candidates that stays the same.
 
     ``covariance(rows, columns)`` returns posterior covariances by the candidates' indices, computed on demand.
-    ``draw(rng, count)`` returns samples of the function at all candidates, (m, count).
+    ``draw(rng, count)`` returns samples of the function at all candidates, (m, count). ``extended(x)`` returns the pool
+    with further candidates at the end.
     """
 
     mean: Array
     variance: Array
-    covariance: Callable[[Index, Index], Array]
+    covariance: Callable[[Index | slice, Index], Array]
     draw: Callable[[np.random.Generator, int], Array]
+    extended: Callable[[Array], Pool]
 
 
 class Posterior(Protocol):

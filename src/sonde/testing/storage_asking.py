@@ -56,6 +56,54 @@ class AskingContract:
         assert [record.row for record in begin(storage, study, asker="three", tokens=three).claimed] == rows[2:]
         assert len(states(storage, study)) == 3
 
+    def test_an_asker_may_leave_suggesting_to_others(self, storage: Storage, study: str) -> None:
+        tokens, me = drawn(2), Asker("suggester", 10.0, None)
+        asked = begin(storage, study, asker="one", tokens=tokens, suggests=False)
+        assert (asked.granted, asked.missing, list(asked.claimed)) == (False, 2, [])
+        reply = storage.begin_ask(study, [], me)
+        assert (reply.granted, reply.missing, list(reply.suggest_for)) == (True, 0, tokens)
+        assert storage.finish_ask(study, reply, [ROW, ROW], [], me) == []
+        got = begin(storage, study, asker="one", tokens=tokens, suggests=False)
+        assert [(record.worker, record.token) for record in got.claimed] == [("one", token) for token in tokens]
+        assert not storage.begin_ask(study, [], me).granted  # nobody waits
+
+    def test_suggestions_ahead_wait_in_the_queue(self, storage: Storage, study: str) -> None:
+        rows = [struct.pack("<2d", 0.0, float(i)) for i in range(6)]
+        tokens, me = drawn(1), Asker("suggester", 10.0, None)
+        begin(storage, study, asker="one", tokens=tokens, suggests=False)
+        reply = storage.begin_ask(study, [], me, ahead=3)
+        assert (reply.granted, list(reply.suggest_for), reply.ahead) == (True, tokens, 3)
+        storage.finish_ask(study, reply, rows[:4], [], me)
+        assert states(storage, study) == [State.RUNNING, *[State.WAITING] * 3]
+        assert not storage.begin_ask(study, [], me, ahead=3).granted  # the queue is full
+        claimed = begin(storage, study, 2, asker="two", suggests=False).claimed
+        assert [(record.number, record.row) for record in claimed] == [(1, rows[1]), (2, rows[2])]
+        reply = storage.begin_ask(study, [], me, ahead=3)
+        assert (list(reply.suggest_for), reply.ahead, reply.next_number) == ([], 2, 4)
+        storage.finish_ask(study, reply, rows[4:], [], me)
+        assert len(states(storage, study)) == 6
+
+    def test_a_ticket_that_was_withdrawn_gets_no_suggestion(self, storage: Storage, study: str) -> None:
+        kept, given_up, me = drawn(1), drawn(1), Asker("suggester", 10.0, None)
+        begin(storage, study, asker="one", tokens=given_up, suggests=False)
+        begin(storage, study, asker="two", tokens=kept, suggests=False)
+        reply = storage.begin_ask(study, [], me)
+        storage.withdraw(study, given_up, Asker("one", 10.0, None))
+        storage.finish_ask(study, reply, [ROW, ROW], [], me)
+        assert states(storage, study) == [State.RUNNING]
+        assert [record.token for record in begin(storage, study, asker="two", tokens=kept).claimed] == kept
+
+    def test_a_ticket_whose_ask_was_served_from_the_queue_is_gone(self, storage: Storage, study: str) -> None:
+        tokens, me = drawn(2), Asker("suggester", 10.0, None)
+        begin(storage, study, asker="one", tokens=tokens, suggests=False)
+        storage.enqueue(study, [ROW], {})
+        reply = storage.begin_ask(study, [], me)
+        assert len(begin(storage, study, asker="one", tokens=tokens, suggests=False).claimed) == 1
+        storage.finish_ask(study, reply, [ROW, ROW], [], me)
+        got = begin(storage, study, asker="one", tokens=tokens[::-1], suggests=False).claimed
+        assert sorted(record.token or "" for record in got) == sorted(tokens)
+        assert len(states(storage, study)) == 2
+
     def test_a_quick_asker_waits_for_the_others_of_the_last_batch(self, storage: Storage, study: str) -> None:
         one, two = drawn(1), drawn(1)
         first = begin(storage, study, asker="one", tokens=one)

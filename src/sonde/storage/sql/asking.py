@@ -7,7 +7,7 @@ for all tickets. So no asker waits for more than the current batch and the next 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonde.storage import rules
 from sonde.storage.port import Asker, AskReply
@@ -19,26 +19,37 @@ from sonde.storage.sql.steps import Locked
 from sonde.trials import State, TrialRecord
 
 
-def begin(own: Locked, tokens: Sequence[str], asker: Asker, since: int, limit: int | None) -> AskReply:
+class Wishes(NamedTuple):
+    """The options of ``Storage.begin_ask``."""
+
+    since: int
+    limit: int | None
+    suggests: bool
+    ahead: int
+
+
+def begin(own: Locked, tokens: Sequence[str], asker: Asker, wishes: Wishes) -> AskReply:
     """Expire leases, claim waiting trials, become the suggester or leave tickets."""
-    waiting, some = steps.queue(own, tokens[0])
-    got = steps.under(own, tokens) if some else []  # the tokens of one ask get their trials in order
+    waiting, some = steps.queue(own, tokens, len(tokens) + wishes.ahead)
+    got = steps.under(own, tokens) if some else []
     given = {record.token for record in got}
     left = [token for token in tokens if token not in given]
-    wanted = left if limit is None else left[: max(0, limit - _spent(own))]
+    wanted = left if wishes.limit is None else left[: max(0, wishes.limit - _spent(own))]
     claimed = dict(zip(wanted, waiting, strict=False))
     got += _claim(own, claimed, asker)
     missing = wanted[len(claimed) :]
-    if missing:
-        return _become_suggester(own, missing, asker, since, limit, got)
-    if own.anybody_waits:
-        _drop_tickets(own, tokens)
+    ahead = max(0, wishes.ahead - len(waiting[len(claimed) :]))
+    if own.anybody_waits and len(missing) < len(tokens):
+        _drop_tickets(own, [token for token in tokens if token not in missing])
+    if missing or ahead or (own.anybody_waits and not tokens):
+        return _become_suggester(own, missing, asker, wishes._replace(ahead=ahead), got)
     return AskReply(got)
 
 
 def _become_suggester(
-    own: Locked, missing: Sequence[str], asker: Asker, since: int, limit: int | None, got: list[TrialRecord]
+    own: Locked, missing: Sequence[str], asker: Asker, wishes: Wishes, got: list[TrialRecord]
 ) -> AskReply:
+    limit = wishes.limit
     mine = [Ticket(token, asker.name, asker.lease, limit, own.now + asker.suggester_lease) for token in missing]
     tickets = _tickets(own)
     live = [ticket for ticket in tickets if own.now <= ticket.ends <= own.now + 2 * asker.suggester_lease]
@@ -47,16 +58,20 @@ def _become_suggester(
         own.execute(sql.CUT_SUGGESTER_LEASE, ends=own.now + asker.suggester_lease)
     waiting = list(dict.fromkeys([*(ticket.asker for ticket in live), asker.name]))
     next_one = own.last.suggester if own.last.suggester in waiting else None
-    if busy or own.last.pause(len(waiting), next_one, asker.name, own.now) > 0:
+    pauses = bool(missing) and own.last.pause(len(waiting), next_one, asker.name, own.now) > 0
+    if busy or pauses or not wishes.suggests:
         _leave_tickets(own, mine, {ticket.token for ticket in tickets})
         other = (own.suggester, own.process) if busy else (None, "")
         return AskReply(got, len(missing), suggester=other[0], process=other[1])
+    if not missing and not wishes.ahead and not live:
+        return AskReply(got)
     spent = 0 if limit is None and all(ticket.limit is None for ticket in live) else _spent(own)
     ends = own.now + asker.suggester_lease
     own.execute(sql.SET_SUGGESTER, who=asker.name, living=asker.process, now=own.now, ends=ends)
-    changed = own.execute(sql.SELECT_CHANGED, since=since).all()
+    changed = own.execute(sql.SELECT_CHANGED, since=wishes.since).all()
     batch = rules.batch_tokens(live, mine, spent)
-    return AskReply(got, len(missing), True, batch, own.next_number, to_changes(own.revision, changed))
+    changes = to_changes(own.revision, changed)
+    return AskReply(got, len(missing), True, batch, wishes.ahead, own.next_number, changes)
 
 
 def finish(
@@ -70,12 +85,14 @@ def finish(
     mine = {token: Ticket(token, asker.name, asker.lease, None, 0.0) for token in tokens}
     live = [ticket for token in reply.suggest_for if (ticket := mine.get(token) or tickets.get(token)) is not None]
     suggested = list(zip(live, rows, strict=False))
+    first = own.next_number
     steps.insert(own, [_running(own, ticket, row) for ticket, row in suggested])
+    queued = rows[len(live) :][: reply.ahead]
+    steps.insert(own, [{"row": row, "state": State.WAITING.value, "created": own.stamp} for row in queued])
     if tickets:
         _drop_tickets(own, [ticket.token for ticket, _ in suggested])
     askers = len({ticket.asker for ticket, _ in suggested})
     end_suggester_lease(own, askers, own.now - own.suggesting_since, asker.name)
-    first = own.next_number - len(suggested)
     return [
         TrialRecord(number, State.RUNNING, row, worker=asker.name, created=own.stamp, started=own.stamp,
                     token=ticket.token)

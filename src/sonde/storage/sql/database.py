@@ -19,9 +19,11 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
+import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,8 +36,8 @@ from sonde.storage.sql import urls
 from sonde.storage.sql.clock import BootClock, server_clock
 
 PATIENCE = 60.0
-SCHEMA_VERSION = "0003"
-OLDER_VERSIONS = ("0001", "0002")
+SCHEMA_VERSION = "0004"
+OLDER_VERSIONS = ("0001", "0002", "0003")
 _VERSION = sa.table("sonde_version", sa.column("version_num"))
 _ADVISORY_LOCK = 0x50DE  # an arbitrary number
 # Messages of a PostgreSQL that is busy or restarting to a new connection, which gets no error code.
@@ -70,6 +72,7 @@ class Database:
         self._answered = False  # whether the database has ever been reached
         self._file: tuple[int, int] | None = None  # device and inode of SQLite's file, once it is open
         self._boot_clock = BootClock()
+        self._shared = threading.local()  # the connection of ``together``
         self._migrate()
         self._file = self._file_at_path()
 
@@ -89,8 +92,40 @@ class Database:
 
     def write(self, work: Callable[[sa.Connection], T], *, durable: bool) -> T:
         """Run ``work`` in a write transaction; it may be run again from the start."""
+        shared = getattr(self._shared, "connection", None)
+        if shared is not None:
+            return self._within(shared, work)
         done = self._patiently(self._durable if durable else self._loose, work)
         self._check_file()
+        return done
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Make the writes of this thread one durable transaction: one wait for the disk. See ``Storage.together``."""
+        try:
+            with self._durable.begin() as connection:
+                self._shared.connection = connection
+                try:
+                    yield
+                finally:
+                    self._shared.connection = None
+        except DBAPIError as error:
+            raise self._refused(error) from None
+        self._check_file()
+
+    def _within(self, connection: sa.Connection, work: Callable[[sa.Connection], T]) -> T:
+        """Run ``work`` in a part of a transaction, which is undone if it raises."""
+        execute = connection.connection.driver_connection.execute  # type: ignore[union-attr]  # SQLAlchemy's own are slow
+        execute("SAVEPOINT part")
+        try:
+            done = work(connection)
+        except DBAPIError as error:  # the database may have ended the whole transaction
+            raise self._refused(error) from None
+        except BaseException:
+            execute("ROLLBACK TO part")
+            execute("RELEASE part")
+            raise
+        execute("RELEASE part")
         return done
 
     def raw_connection(self) -> Any:
@@ -110,9 +145,7 @@ class Database:
                     return work(connection)
             except DBAPIError as error:
                 if not (_passing(error) or (self._answered and _unreachable(error))):
-                    raise StorageError(
-                        f"the database {self._shown} refused: {self._reason(error)}{_remedy(error)}"
-                    ) from None
+                    raise self._refused(error) from None
                 if time.monotonic() > deadline:
                     raise StorageError(
                         f"the database {self._shown} could not be used for {PATIENCE:.0f} s: {self._reason(error)}; "
@@ -207,6 +240,9 @@ class Database:
     @property
     def _shown(self) -> str:
         return urls.shown(self._url)
+
+    def _refused(self, error: DBAPIError) -> StorageError:
+        return StorageError(f"the database {self._shown} refused: {self._reason(error)}{_remedy(error)}")
 
     def _reason(self, error: DBAPIError) -> str:
         said = str(error.orig).strip()

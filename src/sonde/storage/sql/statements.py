@@ -51,6 +51,10 @@ SET_NEXT_NUMBER = sa.update(studies).where(_study).values(next_number=sa.bindpar
 
 SELECT_CHANGED = sa.select(*_CHANGED).where(_newer).order_by(trials.c.number)
 SELECT_RECORDS = sa.select(*_RECORD).where(_newer).order_by(trials.c.number)
+SELECT_LAST_OF_PAGE = (
+    sa.select(trials.c.revision).where(_newer).order_by(trials.c.revision).offset(sa.bindparam("skip")).limit(1)
+)
+SELECT_PAGE = SELECT_RECORDS.where(trials.c.revision <= sa.bindparam("last"))
 SELECT_RECORD = sa.select(*_RECORD).where(_one)
 SELECT_THESE = sa.select(*_RECORD).where(_these).order_by(trials.c.number)
 SELECT_TOKEN = sa.select(*_RECORD).where(_own, trials.c.token == sa.bindparam("first"))
@@ -59,14 +63,19 @@ SELECT_UNDER = sa.select(*_RECORD).where(_under).order_by(trials.c.number)
 # the suggester
 
 _ahead = trials.c.lease > sa.bindparam("now") + sa.func.coalesce(trials.c.lease_seconds, 3600.0) + 1.0
-_due = sa.or_(
-    trials.c.state == State.WAITING.value,
-    sa.and_(_running, sa.or_(trials.c.lease < sa.bindparam("now"), _ahead)),
-)
-SELECT_DUE = (  # what an ask needs: waiting trials, leases that have ended or end too late, trials it has already
-    sa.select(trials.c.number, trials.c.state, trials.c.lease, trials.c.token)
-    .where(_own, sa.or_(_due, trials.c.token == sa.bindparam("first")))
+_ended = sa.and_(_running, sa.or_(trials.c.lease < sa.bindparam("now"), _ahead))
+_DUE = (trials.c.number, trials.c.state, trials.c.lease, trials.c.token)
+_first_waiting = (
+    sa.select(*_DUE)
+    .where(_own, trials.c.state == State.WAITING.value)
     .order_by(trials.c.number)
+    .limit(sa.bindparam("most"))
+    .subquery()
+)
+SELECT_DUE = sa.union_all(  # what an ask needs: leases that have ended or end too late, trials it has, waiting trials
+    sa.select(*_DUE).where(_own, _ended),  # one select for each: an OR would read the whole study
+    sa.select(*_DUE).where(_own, trials.c.token.in_(sa.bindparam("tokens", expanding=True))),
+    sa.select(*_first_waiting.c),
 )
 CUT_LEASES = (
     sa.update(trials)

@@ -97,15 +97,16 @@ def under(own: Found, tokens: Sequence[str]) -> list[TrialRecord]:
     return [to_record(row) for row in own.execute(sql.SELECT_UNDER, tokens=list(tokens))]
 
 
-def queue(own: Locked, token: str) -> tuple[list[int], bool]:
+def queue(own: Locked, tokens: Sequence[str], most: int) -> tuple[list[int], bool]:
     """Mark trials whose lease has ended as lost; shorten leases that end too late.
 
-    Return the numbers of the waiting trials, and whether there is a trial with the token.
+    Return the numbers of the first waiting trials, at least ``most`` if there are as many, and whether there is a trial
+    with one of the tokens.
     """
-    due = own.execute(sql.SELECT_DUE, now=own.now, first=token).all()
-    given = [row for row in due if row.token == token]
-    due = [row for row in due if row.token != token]
-    waiting = [row.number for row in due if row.state == State.WAITING.value]
+    due = own.execute(sql.SELECT_DUE, now=own.now, tokens=list(tokens), most=most).all()
+    given = [row for row in due if row.token in tokens]
+    due = [row for row in due if row.token not in tokens]
+    waiting = sorted(row.number for row in due if row.state == State.WAITING.value)
     leases = {row.number: row.lease for row in due if row.state == State.RUNNING.value}
     if any(lease > own.now for lease in leases.values()):
         own.execute(sql.CUT_LEASES, now=own.now)

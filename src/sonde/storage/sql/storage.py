@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from math import nan
 from typing import Any, TypeVar
@@ -39,6 +40,9 @@ class SqlStorage(Storage):
 
     def close(self) -> None:
         self._database.close()
+
+    def together(self) -> AbstractContextManager[None]:
+        return self._database.together() if self._database.sqlite else super().together()
 
     def _read(self, study: str, work: Callable[[Found], T]) -> T:
         """Run ``work`` on a study, which it only reads."""
@@ -89,6 +93,14 @@ class SqlStorage(Storage):
 
         return self._read(study, work)
 
+    def page(self, study: str, since: int, limit: int) -> tuple[int, list[TrialRecord]]:
+        def work(own: Found) -> tuple[int, list[TrialRecord]]:
+            last = own.execute(sql.SELECT_LAST_OF_PAGE, since=since, skip=limit - 1).scalar()
+            last = own.revision if last is None else last
+            return last, [to_record(row) for row in own.execute(sql.SELECT_PAGE, since=since, last=last)]
+
+        return self._read(study, work)
+
     def record(self, study: str, number: int) -> TrialRecord:
         found = self._read(study, lambda own: steps.find(own, TrialKey(number)))
         if found is None:
@@ -98,10 +110,13 @@ class SqlStorage(Storage):
     # asking
 
     def begin_ask(
-        self, study: str, tokens: Sequence[str], asker: Asker, *, since: int = 0, limit: int | None = None
-    ) -> AskReply:
+        self, study: str, tokens: Sequence[str], asker: Asker, *, since: int = 0, limit: int | None = None,
+        suggests: bool = True, ahead: int = 0,
+    ) -> AskReply:  # fmt: skip
+        wishes = asking.Wishes(since, limit, suggests, ahead)
+
         def work(own: Locked) -> AskReply:
-            reply = asking.begin(own, tokens, asker, since, limit)
+            reply = asking.begin(own, tokens, asker, wishes)
             if reply.missing and not reply.granted and reply.suggester is None:
                 # With one more waiting, the next suggester may begin.
                 waiting.tell_waiters(own.connection, self._database, study)
@@ -110,7 +125,7 @@ class SqlStorage(Storage):
         return self._write(study, work, durable=False)
 
     def wait(self, study: str, tokens: Sequence[str], asker: Asker, seconds: float) -> None:
-        values = {"key": study, "first": tokens[0]}
+        values = {"key": study, "first": next(iter(tokens), "")}
 
         def look(connection: sa.Connection) -> tuple[bool, float]:
             row = connection.execute(sql.SELECT_WAIT, values).one_or_none()

@@ -58,7 +58,7 @@ trials = sa.Table(
     sa.Column("lease_seconds", sa.Double),  # how long it is
     sa.Column("objectives", sa.LargeBinary),  # values and noise of several objectives
     sa.Index("trials_by_revision", "study_id", "revision"),
-    sa.Index("trials_by_state", "study_id", "state"),
+    sa.Index("trials_by_state", "study_id", "state", "number"),
     sa.Index("trials_by_token", "study_id", "token", unique=True),
 )
 
@@ -101,4 +101,15 @@ clocks = sa.Table(  # SQLite only: what to add to the seconds since a boot, agre
     metadata,
     sa.Column("boot", sa.Text, primary_key=True),
     sa.Column("offset", sa.Double, nullable=False),
+)
+
+tokens = sa.Table(  # of the service: who may use it
+    "tokens",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("hash", sa.Text, nullable=False),  # SHA-256 of the token, in hex
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("created", sa.Double, nullable=False),
+    sa.Column("ends", sa.Double),  # None: it never does
+    sa.Index("tokens_by_hash", "hash", unique=True),
 )

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from sonde.acquisition.averages import LEAST, average
-from sonde.acquisition.closed import FORMULAS
+from sonde.acquisition.closed import h, log_h_far
 from sonde.acquisition.sampling import base_samples
 from sonde.arrays import Array, Index, Mask
 from sonde.sampling import Key, Stream
@@ -43,6 +43,7 @@ REFINED, NEIGHBOURS = 16, 96  # for the first 16 points, 96 candidates are added
 FANTASIES = 16
 RESIDUAL = 0.1  # variance of the residual, as a share of the candidates' mean variance
 LENGTH_SCALE = 0.2  # of the residual, times the square root of the number of features
+NEAR = -4.0  # standard deviations from the incumbent: below, the leading term of h is enough to compare by
 FANTASY_NOISE = 1e-6  # noise variance of fantasized outcomes
 
 
@@ -163,7 +164,7 @@ class _ConditionedCandidates:
         self, posterior: Posterior, x: Array, pending: Array, probability: Array, best: float, base: Array,
         uniforms: Array,
     ) -> None:  # fmt: skip
-        self._posterior, self._base, self._uniforms = posterior, base, uniforms
+        self._base, self._uniforms = base, uniforms
         self._used, size = len(pending), base.shape[1]
         self._x = np.concatenate([pending, x])  # the initial pending points, then the candidates
         self._first = self._used  # index of the first candidate
@@ -198,27 +199,31 @@ class _ConditionedCandidates:
         variance = self._pool.variance[rows] + self._residual - np.sum(columns**2, axis=1)
         return columns, mean, np.maximum(variance, TINY)
 
-    def _correlation(self, rows: Index, columns: Index) -> Array:
+    def _correlation(self, rows: Index | slice, columns: Index) -> Array:
         """Return the Matern-5/2 correlation of the residual."""
         a, b = self._x[rows], self._x[columns]
         squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1) - 2 * a @ b.T
         r = np.sqrt(5 * np.maximum(squares, 0.0) / (LENGTH_SCALE**2 * self._x.shape[1]))
         return np.asarray((1 + r + r * r / 3) * np.exp(-r))
 
-    def _covariance(self, rows: Index, columns: Index) -> Array:
+    def _covariance(self, rows: Index | slice, columns: Index) -> Array:
         """Return the covariance of the model plus that of the residual."""
         return np.asarray(self._pool.covariance(rows, columns) + self._residual * self._correlation(rows, columns))
 
     def log_improvement(self) -> Array:
         """Return the log expected improvement, averaged over fantasies, (m,)."""
-        values, _, _ = FORMULAS["log_ei"](self.mean, np.sqrt(self.variance)[:, None], self.best)
-        return average(values, log=True)[0]
+        deviation = np.sqrt(self.variance)
+        z = (self.mean - self.best) / deviation[:, None]
+        largest = z.max(axis=1)
+        logs, near = log_h_far(np.minimum(largest, NEAR)) - np.log(z.shape[1]), largest > NEAR
+        logs[near] = np.log(h(z[near]).mean(axis=1))
+        return np.asarray(logs + np.log(deviation))
 
     def extend(self, x: Array) -> None:
         """Add candidates."""
         rows = np.arange(len(self._x), len(self._x) + len(x))
         self._x = np.concatenate([self._x, x])
-        self._pool = self._posterior.pool(self._x)
+        self._pool = self._pool.extended(x)
         columns, mean, variance = self._conditioned(rows)
         self._columns = np.concatenate([self._columns, columns])
         self.mean, self.variance = np.concatenate([self.mean, mean]), np.concatenate([self.variance, variance])
@@ -226,8 +231,7 @@ class _ConditionedCandidates:
     def add(self, chosen: int, probability: float) -> None:
         """Fantasize outcomes of one candidate and condition all candidates on them."""
         known, row = self._columns[:, : self._used], self._first + chosen
-        everywhere, here = np.arange(self._first, len(self._x)), np.array([row])
-        covariance = self._covariance(everywhere, here)[:, 0]
+        covariance = self._covariance(slice(self._first, None), np.array([row]))[:, 0]
         deviation = np.sqrt(self.variance[chosen] + FANTASY_NOISE)
         column, samples = (covariance - known @ known[chosen]) / deviation, self._base[:, self._used]
         outcomes = self.mean[chosen] + deviation * samples

@@ -63,14 +63,19 @@ class LinearPosterior:
 
     def pool(self, x: Array) -> Pool:
         """Return the posterior at fixed candidates x (m, p), without gradients."""
-        basis = self.network.basis(x).values
+        return self._pool(self.network.basis(x).values)
+
+    def _pool(self, basis: Array) -> Pool:
         spread = basis @ self.root
         mean = basis @ self.mean[:, 0]
 
         def draw(rng: np.random.Generator, count: int) -> Array:
             return np.asarray(mean[:, None] + spread @ rng.standard_normal((spread.shape[1], count)))
 
-        return Pool(mean, np.sum(spread**2, axis=1), lambda i, j: spread[i] @ spread[j].T, draw)
+        def extended(more: Array) -> Pool:
+            return self._pool(np.concatenate([basis, self.network.basis(more).values]))
+
+        return Pool(mean, np.sum(spread**2, axis=1), lambda i, j: spread[i] @ spread[j].T, draw, extended)
 
     def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> LinearPosterior:
         """Return the posterior given further values y (m, s) at x (m, p); ``noise`` is added to the model's own."""

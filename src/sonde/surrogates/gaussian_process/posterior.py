@@ -103,27 +103,34 @@ class ExactPosterior:
 
     def pool(self, x: Array) -> Pool:
         """Return the posterior at candidates x (m, p), without gradients."""
-        cross = self.cross_covariances(x).values
-        whitened = cross @ self.inverse.T
+        return self._pool(x, self.cross_covariances(x).values @ self.inverse.T)
+
+    def _pool(self, x: Array, whitened: Array) -> Pool:
         variance = np.maximum(self.covariance.diagonal(x)[0] - np.sum(whitened * whitened, axis=1), TINY)
 
-        def covariance(rows: Index, columns: Index) -> Array:
+        def covariance(rows: Index | slice, columns: Index) -> Array:
             prior = self.covariance.cross(x[rows], x[columns]).values
             return np.asarray(prior - whitened[rows] @ whitened[columns].T)
 
-        mean = cross @ self.weights[:, 0]
+        mean = whitened @ self.white[:, 0]
 
         def draw(rng: np.random.Generator, count: int) -> Array:
             rows = np.arange(len(x))
             root = factorise(covariance(rows, rows) + TINY * np.eye(len(x)))
             return np.asarray(mean[:, None] + root @ rng.standard_normal((len(x), count)))
 
-        return Pool(mean, variance, covariance, draw)
+        def extended(more: Array) -> Pool:
+            further = self.cross_covariances(more).values @ self.inverse.T
+            return self._pool(np.concatenate([x, more]), np.concatenate([whitened, further]))
+
+        return Pool(mean, variance, covariance, draw, extended)
 
     def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> Self:
         """Return the posterior after further values y (m, s) at x (m, p): rows are added to L, O(n^2 m)."""
         cross = self.cross_covariances(x).values @ self.inverse.T  # (m, n)
-        corner = _inverse_factor(self.covariance.cross(x, x).values - cross @ cross.T, self.covariance.noise + noise)
+        within = with_diagonal(self.covariance.cross(x, x).values - cross @ cross.T, self.covariance.noise + noise)
+        np.fill_diagonal(within, np.maximum(np.diagonal(within), TINY))  # rounding may have made them negative
+        corner = _inverse_factor(within, 0.0)
         n, m = len(self.inverse), len(x)
         inverse = np.zeros((n + m, n + m))
         inverse[:n, :n] = self.inverse

@@ -157,6 +157,7 @@ class IterativePosterior:
         return Pool(
             mean + rest.mean, rest.variance, rest.covariance,
             lambda rng, count: mean[:, None] + rest.draw(rng, count),
+            lambda more: self.pool(np.concatenate([x, more])),
         )  # fmt: skip
 
     def condition(self, x: Array, y: Array, noise: Array | float = 0.0) -> IterativePosterior:

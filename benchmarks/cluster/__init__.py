@@ -1,0 +1,1 @@
+"""Benchmarks of many workers: the service, and executors of clusters."""
