@@ -19,6 +19,8 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,16 +53,9 @@ def main() -> None:
 def measured(url: str, clients: int, seconds: float, cores: list[int], folder: Path) -> dict[str, Any]:
     """Return a row: a server of its own for each number of clients."""
     os.sched_setaffinity(0, {cores[0]})
-    log = (folder / "server.log").open("w")
-    server = subprocess.Popen(
-        [sys.executable, "-c", "from sonde.cli.main import main; main()", "serve", "--no-token", "--storage", url,
-         "--port", str(PORT), "--log-level", "warning", "--rate", "1000000"],
-        stderr=log,
-    )  # fmt: skip
-    os.sched_setaffinity(0, {cores[-1]})
-    try:
+    with served(url, folder / "server.log") as server:
+        os.sched_setaffinity(0, {cores[-1]})
         name = f"with-{clients}"
-        wait_for(server)
         post("/v1/studies", {"name": name, "space": SPACE, "strategy": "random"})
         queued = int(1500 * seconds) + 2 * clients
         for begin in range(0, queued, QUEUE):
@@ -68,16 +63,29 @@ def measured(url: str, clients: int, seconds: float, cores: list[int], folder: P
         before, began = process_seconds(server.pid), time.perf_counter()
         asks, tells = asyncio.run(drive(name, clients, seconds))
         took, cpu = time.perf_counter() - began, process_seconds(server.pid) - before
-    finally:
-        server.terminate()
-        server.wait()
-        log.close()
     return {
         "clients": clients, "round trips/s": len(tells) / took, "requests/s": 2 * len(tells) / took,
         "ask p50 ms": 1e3 * np.median(asks), "ask p99 ms": 1e3 * np.quantile(asks, 0.99),
         "tell p50 ms": 1e3 * np.median(tells), "tell p99 ms": 1e3 * np.quantile(tells, 0.99),
         "server CPU ms per trip": 1e3 * cpu / len(tells),
     }  # fmt: skip
+
+
+@contextmanager
+def served(url: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the service on the cores of this process."""
+    with log.open("w") as errors:
+        server = subprocess.Popen(
+            [sys.executable, "-c", "from sonde.cli.main import main; main()", "serve", "--no-token", "--storage", url,
+             "--port", str(PORT), "--log-level", "warning", "--rate", "1000000"],
+            stderr=errors,
+        )  # fmt: skip
+        try:
+            wait_for(server)
+            yield server
+        finally:
+            server.terminate()
+            server.wait()
 
 
 def configurations(count: int) -> list[dict[str, float]]:

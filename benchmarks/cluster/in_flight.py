@@ -25,6 +25,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,6 @@ MEAN, SIGMA = 2.0, 1.0  # of a job's seconds, and of their logarithm
 BEFORE = 2000  # results
 WAYS = ("driver", "dask", "ray", "service")
 OF_RAY = 16
-PORT = 18472
 
 
 def main() -> None:
@@ -202,46 +202,40 @@ def on_ray(study: Any, jobs: Jobs) -> list[float]:
 
 
 def serve(url: str, jobs: Jobs) -> list[float]:
-    """Run the service, and a client for each slot."""
-    import sonde
-    from benchmarks.cluster.http import service
+    """Run the service, and a client for each slot; return the starts of jobs that have not ended."""
+    from benchmarks.cluster.http import served
 
-    with service(url, PORT) as port:
-        running: dict[int, float] = {}
-        asyncio.run(_clients(port, jobs, running))
-        with sonde.load(url, "flight") as study:
-            assert len(study.trials) >= BEFORE + len(jobs.spans)
-        return list(running.values())
+    running: dict[int, float] = {}
+    with tempfile.TemporaryDirectory() as folder, served(url, Path(folder) / "server.log"):
+        asyncio.run(_clients(jobs, running))
+    return list(running.values())
 
 
-async def _clients(port: int, jobs: Jobs, running: dict[int, float]) -> None:
+async def _clients(jobs: Jobs, running: dict[int, float]) -> None:
     over = asyncio.Event()
-    clients = [asyncio.create_task(_client(port, slot, jobs, running, over)) for slot in range(jobs.slots)]
+    clients = [asyncio.create_task(_client(slot, jobs, running, over)) for slot in range(jobs.slots)]
     await over.wait()
     for client in clients:
         client.cancel()
     await asyncio.gather(*clients, return_exceptions=True)
 
 
-async def _client(port: int, slot: int, jobs: Jobs, running: dict[int, float], over: asyncio.Event) -> None:
+async def _client(slot: int, jobs: Jobs, running: dict[int, float], over: asyncio.Event) -> None:
     """Ask, sleep, tell, until there has been enough time."""
-    from benchmarks.cluster.http import Connection
+    from benchmarks.cluster.http import PORT, exchange
 
-    async with Connection(port) as connection:
-        while not over.is_set():
-            asked = await connection.post("/v1/studies/flight/ask", {"count": 1, "worker": f"sleeper-{slot}"})
-            for trial in asked["trials"]:
-                running[slot] = start = time.monotonic()
-                await asyncio.sleep(length(trial["number"]))
-                told = {
-                    "trial": trial["number"],
-                    "token": trial["token"],
-                    "value": value(list(trial["params"].values())),
-                }
-                del running[slot]
-                if jobs.note(start, time.monotonic()):
-                    over.set()
-                await connection.post("/v1/studies/flight/tell", told)
+    reader, writer = await asyncio.open_connection("127.0.0.1", PORT)
+    study = "/v1/studies/flight"
+    while True:
+        asked = await exchange(reader, writer, f"{study}/ask", {"worker": f"sleeper-{slot}"})
+        for trial in asked["trials"]:
+            start = running[slot] = time.monotonic()
+            await asyncio.sleep(length(trial["number"]))
+            del running[slot]
+            if jobs.note(start, time.monotonic()):
+                over.set()
+            result = {"trial": trial["number"], "token": trial["token"], "value": value(list(trial["params"].values()))}
+            await exchange(reader, writer, f"{study}/tell", result)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import http.client
 import os
+import random
 import secrets
 import signal
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +108,31 @@ def test_a_suggester_is_killed_under_load(own_server: Server) -> None:
     load.stop()
     assert load.errors == []
     check_results(own_server, "load", load.accepted)
+
+
+def test_results_told_twice_late_and_in_any_order_are_there_once(server: Server) -> None:
+    path = server.study("any-order", strategy="sobol")
+    trials = server.ask(path, count=10)["trials"]
+    released = [{"trial": trial["number"], "token": trial["token"]} for trial in trials[:3]]
+    assert server.post(f"{path}/release", {"trials": released}).status == 200
+    while server.ask(path)["trials"][0]["retry_of"] != 0:  # what was suggested ahead comes first
+        pass
+
+    def told(trial: Any, value: float) -> Any:
+        return server.post(f"{path}/tell", {"trial": trial["number"], "token": trial["token"], "value": value})
+
+    def tell(seed: int) -> None:
+        for trial in random.Random(seed).sample(trials, len(trials)):
+            assert told(trial, trial["params"]["x"]).status == 200
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(tell, range(8)))
+    refused = told(trials[0], -1.0)
+    assert (refused.status, refused.data["error"]) == (409, "ConflictingResult")
+    stored = server.get(f"{path}/trials").data["trials"]
+    assert [trial["value"] for trial in stored[:10]] == [trial["params"]["x"] for trial in trials]
+    retries = {trial["retry_of"]: trial["state"] for trial in stored if trial["retry_of"] is not None}
+    assert retries == {0: "running", 1: "cancelled", 2: "cancelled"}
 
 
 def test_a_broken_study_says_so_and_others_go_on(server: Server) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -20,6 +21,7 @@ from loky import ProcessPoolExecutor
 from sonde.execution.task import prepare
 
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_CHECK = 0.5  # seconds between two looks of a worker whether its parent is alive
 _START = 60.0  # seconds that a process may take to start and load the objective before the trial's time counts
 
 
@@ -75,7 +77,9 @@ class Processes:
         if slot.pool is None:
             slot.ready += _START
             with _interrupts_blocked():  # the new process inherits the blocked signal
-                slot.pool = ProcessPoolExecutor(max_workers=1, env=self._environment, initializer=_ignore_interrupts)
+                slot.pool = ProcessPoolExecutor(
+                    max_workers=1, env=self._environment, initializer=_begin, initargs=(os.getpid(),)
+                )
                 slot.pool.submit(prepare, function).add_done_callback(lambda _: _now_ready(slot))
         call: Future[Any] = slot.pool.submit(function, *arguments)
         slot.call = call
@@ -93,6 +97,19 @@ def _interrupts_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin(parent: int) -> None:
+    """Prepare a worker process."""
+    _ignore_interrupts()
+    threading.Thread(target=_end_with, args=(parent,), name="sonde-parent", daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent was killed: nobody takes its results, and nobody else would end it."""
+    while os.getppid() == parent:
+        time.sleep(_CHECK)
+    os._exit(1)
 
 
 def _ignore_interrupts() -> None:

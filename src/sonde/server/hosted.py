@@ -38,13 +38,17 @@ GoOn = Callable[[], bool]  # whether the client still waits for an answer, and m
 class Hosted:
     """A study and what the server keeps of it in memory; all of it can be had from the database again."""
 
-    def __init__(self, storage: Storage, header: StudyHeader, threads: Threads, metrics: Metrics) -> None:
+    def __init__(
+        self, storage: Storage, header: StudyHeader, threads: Threads, metrics: Metrics, *, suggester_seconds: float
+    ) -> None:
         self.header, self.space = header, Space.from_json(header.space)
         self.objectives = Objectives.from_text(header.direction)
         self._storage, self._threads = storage, threads
         self._workers = Workers()
         self.watch = Watch(storage, header.key, threads)
-        self._suggesting = Suggesting(header.name, self._child, self._workers.count, self.watch, metrics)
+        self._suggesting = Suggesting(
+            header.name, self._child, self._workers.count, self.watch, metrics, suggester_seconds
+        )
         self._analyst: asyncio.Task[Child] | None = None
 
     async def close(self) -> None:

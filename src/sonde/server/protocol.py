@@ -40,8 +40,7 @@ def limited(settings: Settings) -> type[HttpToolsProtocol]:
 
         def pause_writing(self) -> None:
             super().pause_writing()
-            self._cancel_read()
-            self._read_due = self.loop.call_later(settings.stalled_seconds, self.transport.abort)
+            self._expect_reading()
 
         def resume_writing(self) -> None:
             self._cancel_read()
@@ -55,6 +54,17 @@ def limited(settings: Settings) -> type[HttpToolsProtocol]:
             if self._header_due is not None:
                 self._header_due.cancel()
                 self._header_due = None
+
+        def _expect_reading(self) -> None:
+            self._cancel_read()
+            unread = self.transport.get_write_buffer_size()
+            self._read_due = self.loop.call_later(settings.stalled_seconds, self._check_reading, unread)
+
+        def _check_reading(self, before: int) -> None:
+            if self.transport.get_write_buffer_size() < before:  # slowly, but it reads
+                self._expect_reading()
+            else:
+                self.transport.abort()
 
         def _cancel_read(self) -> None:
             if self._read_due is not None:

@@ -133,7 +133,9 @@ class Service:
             header = await self._threads.read(self.storage.find_study, checks.name(name))
             hosted = self._hosted.get(name)  # another request was quicker
             if hosted is None or hosted.header.key != header.key:
-                hosted = self._hosted[name] = Hosted(self.storage, header, self._threads, self.metrics)
+                hosted = self._hosted[name] = Hosted(
+                    self.storage, header, self._threads, self.metrics, suggester_seconds=self.settings.suggester_seconds
+                )
         return hosted
 
     async def forget(self, name: str) -> None:

@@ -39,7 +39,8 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     config = uvicorn.Config(
         application(service), host=settings.host, port=settings.port, http=limited(settings), ws="none", loop="uvloop",
         lifespan="on", log_config=None, access_log=False, server_header=False, proxy_headers=False,
-        ssl_certfile=settings.certificate, ssl_keyfile=settings.key, limit_concurrency=settings.connections,
+        ssl_certfile=settings.certificate, ssl_keyfile=settings.key,
+        limit_concurrency=settings.connections + 1,  # uvicorn refuses when there are so many
         timeout_keep_alive=round(settings.idle_seconds), timeout_graceful_shutdown=DRAIN, backlog=4096,
     )  # fmt: skip
     _load(config)

@@ -32,6 +32,7 @@ class Settings:
     body_seconds: float = 30.0  # to send its body
     stalled_seconds: float = 30.0  # that a client may leave a response unread
     idle_seconds: float = 75.0  # that a connection may be idle
+    suggester_seconds: float = 300.0  # without asks after which the process that suggests for a study ends
 
     def __post_init__(self) -> None:
         if not self.token and not is_loopback(self.host):

@@ -18,7 +18,6 @@ from sonde.server.watch import Watch
 
 BROKEN = 3  # failures in a row after which asks are told
 LONGEST_PAUSE = 60.0  # seconds between two tries of a broken study
-IDLE = 300.0  # seconds without asks after which the child ends
 TOGETHER = 0.02  # seconds in which asks gather before the queue is filled again, if nobody waits
 AGAIN = 0.05  # seconds until the next try if another process suggests now
 
@@ -30,9 +29,10 @@ class Suggesting:
 
     def __init__(
         self, name: str, start: Callable[[], Awaitable[Child]], ahead: Callable[[], int], watch: Watch,
-        metrics: Metrics,
+        metrics: Metrics, idle: float,
     ) -> None:  # fmt: skip
         self._name, self._start, self._ahead, self._watch, self._metrics = name, start, ahead, watch, metrics
+        self._idle = idle  # seconds without asks after which the child ends
         self._wanted = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._failures = 0
@@ -55,10 +55,14 @@ class Suggesting:
     async def _run(self) -> None:
         child: Child | None = None
         try:
-            while await self._needed():
+            while True:
                 try:
-                    child = child or await self._start()
-                    await self._suggest(child)
+                    if await self._needed():
+                        child = child or await self._start()
+                        await self._suggest(child)
+                    else:  # an ask that comes while the child ends has another one started
+                        await self._end(child)
+                        child = None
                 except ChildFailed as error:
                     self._note(error)
                     await self._end(child)
@@ -70,7 +74,7 @@ class Suggesting:
     async def _needed(self) -> bool:
         """Wait until there is something to do; return False if there is nothing for long."""
         try:
-            await asyncio.wait_for(self._wanted.wait(), IDLE)
+            await asyncio.wait_for(self._wanted.wait(), self._idle)
         except TimeoutError:
             return self._watch.waiting > 0
         if not self._watch.waiting:

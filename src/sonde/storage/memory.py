@@ -226,11 +226,12 @@ class MemoryStorage(Storage):
             if own.suggester is None or own.suggester.name != asker.name:
                 return own.under(tokens) or None
             own.suggester = None
-            mine = set(tokens)
-            live = [token for token in reply.suggest_for if token in mine or token in own.tickets]
+            tickets = {**own.tickets, **{token: Ticket(token, asker.name, asker.lease, None, 0.0) for token in tokens}}
+            live = rules.receivers(reply.suggest_for, tickets, own.spent, now)[: len(rows)]
             names = set()
             for token, row in zip(live, rows, strict=False):
-                ticket = own.tickets.pop(token, Ticket(token, asker.name, asker.lease, None, 0.0))
+                ticket = tickets[token]
+                own.tickets.pop(token, None)
                 new = TrialRecord(len(own.trials), State.WAITING, row, created=self.now())
                 self._start(own, new, token, ticket.asker, ticket.lease)
                 names.add(ticket.asker)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from sonde.errors import ConflictingResult, IllegalTransition, OptionError, StudyExists, StudyNotFound, UnknownTrial
@@ -68,6 +68,17 @@ def batch_tokens(tickets: Iterable[Ticket], own: Sequence[Ticket], spent: int) -
             chosen[ticket.token] = None
             spent += 1
     return list(chosen)
+
+
+def receivers(batch: Sequence[str], tickets: Mapping[str, Ticket], spent: int, now: float) -> list[str]:
+    """Return who gets a batch: the asks that it was computed for, then those that came meanwhile, within limits.
+
+    Suggestions for the queue go to the latter at once. If they had to fetch them from there, the next batch would be
+    computed for them, too, and nobody would take it.
+    """
+    named = {token: None for token in batch if token in tickets}
+    others = [ticket for token, ticket in tickets.items() if token not in named and ticket.ends >= now]
+    return [*named, *batch_tokens(others, (), spent + len(named))]
 
 
 def is_news(record: TrialRecord, outcome: Outcome) -> bool:

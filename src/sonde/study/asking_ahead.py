@@ -1,10 +1,10 @@
 """Asks of a run while its objectives run: a thread suggests, and the loop takes what is there.
 
 The loop never waits for a suggestion while there are results to tell. For each free slot it leaves a *ticket*, a
-waiting ask, and the suggester serves them. With more than one slot it also suggests ahead: as many trials as are
-expected to end while a batch is computed (Little's law: slots times seconds of a batch over seconds of a trial), so
-that a slot that becomes free finds a trial that waits. With slow objectives that is none, and every suggestion knows
-all results.
+waiting ask, and the suggester serves them. With more than one slot it also suggests ahead, so that a slot that becomes
+free finds a trial that waits: as many trials as are expected to end while two batches are computed (Little's law: slots
+times seconds of a batch over seconds of a trial), for an ask that comes during a batch would wait for the rest of it
+and for the next. With slow objectives that is none, and every suggestion knows all results.
 """
 
 from __future__ import annotations
@@ -88,11 +88,11 @@ class AskingAhead:
         return trials, over
 
     def _expected(self, slots: int, left: int | None) -> int:
-        """Return how many trials are expected to end while a batch is suggested."""
+        """Return how many trials are expected to end while two batches are suggested."""
         if self._ended == 0 or self._suggester is None:
             return 0
         of_one = max(self._seconds / self._ended, 1e-9)
-        expected = min(slots - 1, round(min(slots * self._suggester.seconds / of_one, slots)))
+        expected = min(slots - 1, round(min(2 * slots * self._suggester.seconds / of_one, slots)))
         return expected if left is None else max(0, min(expected, left))
 
     def _start(self) -> None:

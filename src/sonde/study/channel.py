@@ -5,20 +5,24 @@ A study in a database needs none: its workers open the database.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
 from typing import Any
 
 from sonde.errors import NotConnected
 
 _KEY_BYTES = 32
+_BROKEN = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK)  # errors of a listener that somebody has closed
+_PAUSE = 0.1  # seconds until the next try after others, such as too many open files
 
 
 class Channel:
@@ -27,7 +31,7 @@ class Channel:
     def __init__(self, answer: Callable[[Any], Any]) -> None:
         self._answer = answer
         self.key = secrets.token_bytes(_KEY_BYTES)
-        self._listener = Listener(("localhost", 0), backlog=64, authkey=self.key)
+        self._listener = Listener(("localhost", 0), backlog=64)
         self.address: Any = self._listener.address
         self._closed = False
         threading.Thread(target=self._accept, name="sonde-channel", daemon=True).start()
@@ -43,14 +47,20 @@ class Channel:
         while not self._closed:
             try:
                 connection = self._listener.accept()
-            except (AuthenticationError, EOFError, OSError):  # a stranger without the key, or a worker that has died
+            except OSError as error:
+                if error.errno in _BROKEN:
+                    break
+                time.sleep(_PAUSE)
                 continue
             threading.Thread(target=self._serve, args=(connection,), name="sonde-channel", daemon=True).start()
-        self._listener.close()
+        with suppress(OSError):
+            self._listener.close()
 
     def _serve(self, connection: Connection[Any, Any]) -> None:
-        """Answer one process until it ends."""
-        with connection, suppress(EOFError, OSError):
+        """Answer one process until it ends; a stranger has no key."""
+        with connection, suppress(AuthenticationError, EOFError, OSError):
+            deliver_challenge(connection, self.key)
+            answer_challenge(connection, self.key)
             while True:
                 request = json.loads(connection.recv_bytes())
                 if self._closed:
@@ -77,11 +87,11 @@ def request(address: Any, key: bytes, what: Any) -> Any:
                 _connections[place] = Client(address, authkey=key)
             _connections[place].send_bytes(json.dumps(what).encode())
             answer = json.loads(_connections[place].recv_bytes())
-        except (EOFError, OSError) as error:
+        except (AssertionError, AuthenticationError, EOFError, OSError) as error:  # the first two: another service
             _connections.pop(place, None)
             raise NotConnected(
-                f"the process of this trial's study cannot be reached ({type(error).__name__}): a study in memory ends "
-                "with its process; give it a storage"
+                f"the process of this trial's study cannot be reached ({type(error).__name__}): a study in memory is "
+                "reached from its own machine only, and ends with its process; give it a storage"
             ) from error
     if "error" in answer:
         raise NotConnected(f"the process of this trial's study answered: {answer['error']}")

@@ -1,8 +1,9 @@
 """The loop of ``Study.optimize``: ask for trials, run them on the workers, tell their results as they arrive.
 
 The loop is the same for all executors. It stops asking when the budget, the time or the space is exhausted, when a
-callback says so, or when all trials fail for the same reason. It ends when the last running trial has reported. If it
-is interrupted, it gives running trials back to the queue.
+callback says so, or when all trials fail for the same reason. It ends when the last running trial has reported; calls
+that still wait for a worker of a cluster when no trial should start any more are cancelled. If it is interrupted, it
+gives running trials back to the queue.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ class Run:
         """Run until all trials are done."""
         self.show()
         while self.fill() or self.pending or self.waiting or self.blocked():
-            ended = list(self.pending.ended(self.asking.due if self.asking and self.waiting else None))
+            called = self.asking.due if self.asking and self.waiting else None
+            ended = list(self.pending.ended(called, self.deadline))
             with deferred_interrupts():
                 self.study._curves.update()
             for trial, report in ended:
@@ -137,15 +139,23 @@ class Run:
         return trials
 
     def withdraw(self) -> None:
-        """Give up what was asked for and is not there yet."""
-        if self.asking is not None:
-            with deferred_interrupts():
+        """Give up what was asked for and is not there yet, and calls that wait if none of them should begin."""
+        with deferred_interrupts():
+            if self.asking is not None:
                 self.asking.withdraw()
+            trials = self.pending.withdraw() if self.stopping() else []
+            if trials:
+                self.study.release(trials)
+            for trial in trials:
+                self.pending.forget(trial)
 
     def ending(self) -> bool:
-        """Whether no new trial should start."""
-        over = self.finished or self.study._stopping or time.monotonic() >= self.deadline
-        return over or self.hopeless()
+        """Whether no trial should be asked for any more."""
+        return self.finished or self.stopping()
+
+    def stopping(self) -> bool:
+        """Whether no trial should begin any more, not even one whose call waits for a worker."""
+        return self.study._stopping or time.monotonic() >= self.deadline or self.hopeless()
 
     def hopeless(self) -> bool:
         """Whether so many trials have failed for the same reason, and none completed, that the rest would fail, too."""
@@ -309,8 +319,8 @@ def _own_executor(workers: int, *, killable: bool) -> Inline | Processes:
 
 def _room(executor: Executor, workers: int | None) -> Callable[[], int]:
     """Return a function that says how many calls to have pending: as many as there are workers, or as the user says."""
-    if hasattr(executor, "workers"):  # a cluster, which may grow and shrink
-        return lambda: min(executor.workers(), workers or sys.maxsize)
+    if hasattr(executor, "workers"):  # a cluster, which may grow and shrink; one call waits for its first worker
+        return lambda: min(max(executor.workers(), 1), workers or sys.maxsize)
     own = getattr(executor, "_max_workers", None)
     if workers is not None and isinstance(own, int) and workers > own:
         raise OptionError(

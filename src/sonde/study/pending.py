@@ -83,14 +83,17 @@ class Pending:
         """Make the loop look again, from any thread."""
         self._woken.set()
 
-    def ended(self, called: Callable[[], bool] | None = None) -> Iterator[tuple[Trial, Report]]:
+    def ended(
+        self, called: Callable[[], bool] | None = None, deadline: float = float("inf")
+    ) -> Iterator[tuple[Trial, Report]]:
         """Wait until some trials have ended or timed out, and yield them with their reports.
 
-        ``called`` says whether the loop has something else to do; ``wake`` has it asked.
+        ``called`` says whether the loop has something else to do; ``wake`` has it asked. At the deadline, by the
+        monotonic clock, nothing is yielded if calls wait for a worker: the loop withdraws them.
         """
         awaited = self._awaited(called is not None)
         with doing(awaited):
-            ready = self._wait(called, awaited)
+            ready = self._wait(called, awaited, deadline)
         for call in ready:
             yield call.trial, self._report(call) if call.future.done() else self._stop(call)
 
@@ -102,10 +105,11 @@ class Pending:
             return "waiting for a worker"
         return "waiting for 1 result" if count == 1 else f"waiting for {count} results"
 
-    def _wait(self, called: Callable[[], bool] | None, awaited: str) -> list[Call]:
+    def _wait(self, called: Callable[[], bool] | None, awaited: str, deadline: float) -> list[Call]:
         """Wait until some calls have ended, or until the loop should look again.
 
-        That is when it is called, when workers join, when something else is awaited, or when a stuck worker is free.
+        That is when it is called, when workers join, when something else is awaited, when a stuck worker is free, or
+        when calls still wait for a worker at the deadline.
         """
         poll = _POLL
         while not (ready := [call for call in self._calls.values() if call.future.done() or self._overdue(call)]):
@@ -117,7 +121,13 @@ class Pending:
             self._woken.wait(self._pause(poll))
             self._woken.clear()
             poll = min(2 * poll, _CHECK)
+            if time.monotonic() >= deadline and self._not_begun():
+                return []
         return ready
+
+    def withdraw(self) -> list[Trial]:
+        """Cancel calls that wait for a worker, and return their trials: ``forget`` them when they are given back."""
+        return [call.trial for call in self._not_begun() if self._kill(call.future)]
 
     def cancel(self) -> Iterator[tuple[Trial, Report | None]]:
         """Cancel calls where possible; yield every trial with its report, or None."""
@@ -146,6 +156,10 @@ class Pending:
             return call.submitted
         began: float | None = self._executor.ready(call.future)
         return began
+
+    def _not_begun(self) -> list[Call]:
+        """Return the calls that wait for a worker."""
+        return [call for call in self._calls.values() if not call.future.done() and self._started(call) is None]
 
     def _overdue(self, call: Call) -> bool:
         if self._timeout is None or (started := self._started(call)) is None:

@@ -494,7 +494,8 @@ class Study:
         total_trials
             How many trials the study will have in the end, over all processes; after a crash the same call continues.
         timeout
-            Seconds after which no new trial starts; running ones finish.
+            Seconds after which no new trial starts; running ones finish. Calls that still wait for a worker of a
+            cluster are cancelled, and their trials wait for a later run.
         trial_timeout
             Seconds that the objective may take for one trial. A trial that takes longer is stopped and fails. So that
             it can be killed, the objective then runs in a worker process even with one worker, and cannot change

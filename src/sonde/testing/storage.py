@@ -16,7 +16,7 @@ from sonde.storage import Asker, Storage, StudyHeader
 from sonde.storage.rules import new_token
 from sonde.testing.storage_asking import AskingContract
 from sonde.testing.storage_calls import DONE, FULL, HEADER, ROW, SEVERAL, ask, begin, drawn, finish, keys, states, tell
-from sonde.trials import History, Outcome, State, TrialKey, failure
+from sonde.trials import History, Outcome, State, TrialKey, TrialRecord, failure
 from sonde.trials.outcome import stopped
 
 
@@ -279,6 +279,55 @@ class StorageContract(AskingContract):
         tell(storage, study, 2, DONE)
         assert [record.number for record in storage.records(study, revision)[1]] == [2]
 
+    @pytest.mark.parametrize("limit", [1, 3, 100])
+    def test_pages_have_the_last_change_of_every_trial_once(self, storage: Storage, study: str, limit: int) -> None:
+        storage.enqueue(study, [ROW] * 8, {})
+        ask(storage, study, 5)
+        for number in (4, 0, 2):
+            tell(storage, study, number, DONE)
+        changed = {row[0]: row[2] for row in storage.changes(study, 0).rows}
+        seen: list[TrialRecord] = []
+        since, newest = 0, storage.records(study, 0)[0]
+        while since < newest:
+            revision, page = storage.page(study, since, limit)
+            assert revision > since
+            assert [record.number for record in page] == sorted(record.number for record in page)
+            assert all(since < changed[record.number] <= revision for record in page)
+            seen, since = [*seen, *page], revision
+        assert since == newest
+        assert sorted(seen, key=lambda record: record.number) == storage.records(study, 0)[1]
+        assert storage.page(study, since, limit) == (newest, [])
+
+    def test_a_page_is_about_as_long_as_wanted(self, storage: Storage, study: str) -> None:
+        ask(storage, study, 6)
+        for number in (3, 1, 5, 0):
+            tell(storage, study, number, DONE)  # each a change of its own
+        since = storage.page(study, 0, 2)[0]  # the two that were asked for with the others, and not told
+        revision, page = storage.page(study, since, 2)
+        assert [record.number for record in page] == [1, 3]  # told first, by number
+        assert [record.number for record in storage.page(study, revision, 2)[1]] == [0, 5]
+
+    def test_pages_miss_nothing_that_is_written_meanwhile(self, storage: Storage, study: str) -> None:
+        numbers, done = ask(storage, study, 40), threading.Event()
+
+        def write() -> None:
+            for number in numbers:
+                tell(storage, study, number, DONE)
+            done.set()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        latest: dict[int, State] = {}
+        since, over = 0, False
+        while not over:
+            over = done.is_set()  # what comes after this read is complete
+            page: list[TrialRecord] | None = None
+            while page is None or page:
+                since, page = storage.page(study, since, 7)
+                latest |= {record.number: record.state for record in page}
+        writer.join()
+        assert latest == dict.fromkeys(numbers, State.COMPLETED)
+
     def test_thousands_at_once(self, storage: Storage, study: str) -> None:
         outcomes = [Outcome(State.COMPLETED, float(i)) for i in range(5000)]
         assert storage.add(study, ((ROW, outcome, {}) for outcome in outcomes)) == list(range(5000))
@@ -350,6 +399,68 @@ class StorageContract(AskingContract):
         history.update(storage.changes(study, history.revision))
         assert len(history) == 96
         assert history.count(State.COMPLETED) == 96
+
+    # several writes together
+
+    def test_a_write_that_raises_is_undone_alone(self, storage: Storage, study: str) -> None:
+        ask(storage, study, 4)
+        tell(storage, study, 0, DONE)
+        with storage.together():
+            tell(storage, study, 1, DONE)
+            with pytest.raises(ConflictingResult):
+                tell(storage, study, 0, FULL)
+            with pytest.raises(UnknownTrial):
+                tell(storage, study, 99, DONE)
+            with pytest.raises(IllegalTransition):  # after the first of them may have been written
+                storage.cancel(study, keys(2, 0))
+            storage.enqueue(study, [ROW], {})
+            tell(storage, study, 3, FULL)
+        done, other = State.COMPLETED, State.RUNNING
+        assert states(storage, study) == [done, done, other, done, State.WAITING]
+        assert storage.record(study, 3).outcome == FULL
+        assert ask(storage, study, 2) == [4, 5]  # no number is left out
+
+    def test_writes_together_are_as_writes_alone(self, storage: Storage, study: str) -> None:
+        tokens = drawn(2)
+        with storage.together():
+            reply = begin(storage, study, tokens=tokens)
+            inserted = storage.finish_ask(study, reply, [ROW, ROW], tokens, Asker("me", 10.0, None))
+            number = storage.add(study, [(ROW, DONE, {})])[0]
+            storage.report(study, TrialKey(0), [(1.0, 0.5)])
+            storage.heartbeat(study, tokens, 5.0)
+            storage.release(study, keys(1))
+        assert ([record.number for record in inserted or []], number) == ([0, 1], 2)
+        assert states(storage, study) == [State.RUNNING, State.LOST, State.COMPLETED, State.WAITING]
+        assert storage.reports(study, 0)[1] == [(0, 1.0, 0.5)]
+
+    def test_an_error_inside_leaves_the_storage_usable(self, storage: Storage, study: str) -> None:
+        ask(storage, study, 2)
+        with pytest.raises(ZeroDivisionError), storage.together():
+            raise ZeroDivisionError
+        tell(storage, study, 0, DONE)
+        with storage.together():
+            tell(storage, study, 1, DONE)
+        assert states(storage, study) == [State.COMPLETED] * 2
+
+    def test_threads_write_together_without_loss(self, storage: Storage, study: str) -> None:
+        numbers = ask(storage, study, 48)
+        barrier = threading.Barrier(4)
+
+        def work(own: list[int]) -> None:
+            barrier.wait(60)
+            for start in range(0, len(own), 4):
+                with storage.together():
+                    for number in own[start : start + 4]:
+                        tell(storage, study, number, Outcome(State.COMPLETED, float(number)))
+                storage.add(study, [(ROW, DONE, {})])  # of this thread, alone
+
+        threads = [threading.Thread(target=work, args=(numbers[i::4],)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        values = [row[4] for row in storage.changes(study, 0).rows]
+        assert values == [*map(float, range(48)), *[DONE.value] * 12]
 
     @pytest.fixture
     def space(self) -> Any:

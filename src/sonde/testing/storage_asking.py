@@ -83,6 +83,21 @@ class AskingContract:
         storage.finish_ask(study, reply, rows[4:], [], me)
         assert len(states(storage, study)) == 6
 
+    def test_asks_that_came_during_a_batch_get_its_suggestions_before_the_queue(
+        self, storage: Storage, study: str
+    ) -> None:
+        rows = [struct.pack("<2d", 0.0, float(i)) for i in range(4)]
+        early, late, me = drawn(1), drawn(2), Asker("suggester", 10.0, None)
+        begin(storage, study, asker="one", tokens=early, suggests=False)
+        reply = storage.begin_ask(study, [], me, ahead=3)
+        begin(storage, study, asker="two", tokens=late, suggests=False)
+        storage.finish_ask(study, reply, rows, [], me)
+        assert states(storage, study) == [*[State.RUNNING] * 3, State.WAITING]
+        reply = storage.begin_ask(study, [], me, ahead=3)  # before the others look
+        assert (list(reply.suggest_for), reply.ahead) == ([], 2)
+        got = begin(storage, study, asker="two", tokens=late, suggests=False)
+        assert [(record.row, record.token) for record in got.claimed] == [(rows[1], late[0]), (rows[2], late[1])]
+
     def test_a_ticket_that_was_withdrawn_gets_no_suggestion(self, storage: Storage, study: str) -> None:
         kept, given_up, me = drawn(1), drawn(1), Asker("suggester", 10.0, None)
         begin(storage, study, asker="one", tokens=given_up, suggests=False)

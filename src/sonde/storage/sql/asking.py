@@ -83,7 +83,9 @@ def finish(
         return steps.under(own, tokens) or None
     tickets = {ticket.token: ticket for ticket in _tickets(own)}
     mine = {token: Ticket(token, asker.name, asker.lease, None, 0.0) for token in tokens}
-    live = [ticket for token in reply.suggest_for if (ticket := mine.get(token) or tickets.get(token)) is not None]
+    known = tickets | mine
+    spent = 0 if all(ticket.limit is None for ticket in known.values()) else _spent(own)
+    live = [known[token] for token in rules.receivers(reply.suggest_for, known, spent, own.now)[: len(rows)]]
     suggested = list(zip(live, rows, strict=False))
     first = own.next_number
     steps.insert(own, [_running(own, ticket, row) for ticket, row in suggested])

@@ -49,6 +49,7 @@ _REMEDIES = {  # by a part of the driver's message
     "not a database": "the file belongs to another program; choose another one",
     "unable to open": "check that the path is a file, not a folder, and that you may read and write it",
     "readonly": "check that you may write the file and its folder",
+    "disk": "check that the disk has space; what was told before is kept, and the same call goes on afterwards",
     "does not exist": "create it first, or check its name",
     "authentication failed": "check the user and the password",
     "connection": "check the address, and that the server is running",
