@@ -2,7 +2,7 @@
 
     python -m benchmarks.cluster.in_flight                                 # the driver, 100 slots, 20 seconds
     python -m benchmarks.cluster.in_flight --full                          # all ways, 800 slots, two minutes each
-    python -m benchmarks.cluster.in_flight --ways driver --strategies dngo,random --slots 200 --seconds 60
+    python -m benchmarks.cluster.in_flight --ways driver --strategies dngo,random --slots 200 --seconds 60 --mean 10
 
 Sleepers stand in for machines: a job sleeps for a time drawn from a log-normal distribution of mean 2 seconds, with a
 heavy tail (a hundredth takes more than 11 s), and returns the value of a 6-D function at once. The study has 2,000
@@ -21,16 +21,19 @@ from __future__ import annotations
 import argparse
 import asyncio
 import heapq
+import os
 import tempfile
 import threading
 import time
 from concurrent.futures import Future
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-MEAN, SIGMA = 2.0, 1.0  # of a job's seconds, and of their logarithm
+MEAN, SIGMA = 2.0, 1.0  # of a job's seconds (--mean), and of the deviation of their logarithm
 BEFORE = 2000  # results
 WAYS = ("driver", "dask", "ray", "service")
 OF_RAY = 16
@@ -40,16 +43,17 @@ def main() -> None:
     from benchmarks.report import report
 
     options = arguments()
+    os.environ["SONDE_BENCH_MEAN"] = str(options.mean)
     rows = []
     for way in options.ways:
         for strategy in options.strategies:
             slots = min(options.slots, OF_RAY) if way == "ray" else options.slots
             with tempfile.TemporaryDirectory() as folder:
                 url = f"sqlite:///{folder}/bench.db"
-                row = {"way": way, "strategy": strategy, "slots": slots}
+                row = {"way": way, "strategy": strategy, "slots": slots, "mean s": options.mean}
                 rows.append(row | measured(way, url, strategy, slots, options.seconds))
             print(rows[-1], flush=True)
-    report("cluster_in_flight" + ("" if options.full else "_short"), "Jobs in flight, mean 2 s", rows)
+    report("cluster_in_flight" + options.suffix, "Jobs in flight", rows)
 
 
 def arguments() -> argparse.Namespace:
@@ -58,7 +62,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--ways", type=lambda text: text.split(","), metavar="A,B", help=", ".join(WAYS))
     parser.add_argument("--strategies", type=lambda text: text.split(","), metavar="A,B")
     parser.add_argument("--slots", type=int)
-    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--seconds", type=float, help="to measure, after all slots had a job")
+    parser.add_argument("--mean", type=float, default=MEAN, help="seconds of a job")
+    parser.add_argument("--suffix", default="", help="of the file of results")
     options = parser.parse_args()
     options.ways = options.ways or (list(WAYS) if options.full else ["driver"])
     options.strategies = options.strategies or (["dngo", "random"] if options.full else ["dngo"])
@@ -98,7 +104,8 @@ def value(x: Any) -> float:
 def length(number: int) -> float:
     """Return how many seconds the job of a trial takes."""
     drawn = np.random.default_rng(number).standard_normal()
-    return float(MEAN * np.exp(SIGMA * drawn - SIGMA**2 / 2))
+    mean = float(os.environ.get("SONDE_BENCH_MEAN", MEAN))  # workers inherit it
+    return float(mean * np.exp(SIGMA * drawn - SIGMA**2 / 2))
 
 
 class Jobs:
@@ -152,7 +159,8 @@ class Sleepers:
                 now = time.monotonic()
                 while self._ends and self._ends[0][0] <= now:
                     _, _, future, report = heapq.heappop(self._ends)
-                    future.set_result(report)
+                    if future.set_running_or_notify_cancel():
+                        future.set_result(report)
                 self._changed.wait(self._ends[0][0] - now if self._ends else None)
 
 
@@ -161,12 +169,19 @@ def drive(study: Any, jobs: Jobs, executor: Any = None, objective: Any = None) -
 
     def callback(study: Any, trial: Any) -> None:
         if jobs.note(trial.attributes["start"], trial.attributes["end"]):
-            study.stop()
+            raise EnoughError  # the longest jobs would go on for minutes
 
     executor = executor or Sleepers(jobs.slots)
     objective = objective or (lambda trial: value(list(trial.values())))
-    study.optimize(objective, 10**6, executor=executor, workers=jobs.slots, callbacks=[callback], progress=False)
-    return []
+    with suppress(EnoughError):
+        study.optimize(objective, 10**6, executor=executor, workers=jobs.slots, callbacks=[callback], progress=False)
+    now = time.monotonic()
+    started = [trial for trial in study.trials if trial.number >= BEFORE and trial.state == "lost"]
+    return [now - (datetime.now(UTC) - trial.started).total_seconds() for trial in started if trial.started]
+
+
+class EnoughError(Exception):
+    """There has been enough time."""
 
 
 def sleeping(trial: Any) -> float:

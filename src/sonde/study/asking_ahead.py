@@ -38,6 +38,7 @@ class AskingAhead:
         self._ahead = 0
         self._seconds, self._ended = 0.0, 0  # of trials that have ended
         self._changed = threading.Condition()
+        self._claiming = threading.Lock()  # no batch begins between a claim and what it leaves to suggest
         self._wanted, self._news, self._closed = False, False, False
         self._renewed = 0.0
         self._suggester: Suggester | None = None
@@ -70,19 +71,20 @@ class AskingAhead:
             exhausted = self._suggester is not None and self._suggester.exhausted
         if not more and not (self._tokens and (news or self.due())):
             return [], False
-        self._renewed = time.monotonic()
-        self._tokens += [new_token() for _ in range(more)]
-        trials, missing = self._study._claim(self._tokens, self._limit)
-        given = {trial.token for trial in trials}
-        left_over = [token for token in self._tokens if token not in given]
-        self._tokens = [] if exhausted else left_over[:missing]
-        if len(self._tokens) < len(left_over):  # the space is exhausted, or the common budget
-            self._study._give_up(left_over[len(self._tokens) :])
-        over = bool(left_over) and not self._tokens
-        with self._changed:
-            self._ahead = 0 if over else self._expected(slots, left)
-            self._wanted = bool(self._tokens or self._ahead)
-            self._changed.notify()
+        with self._claiming:
+            self._renewed = time.monotonic()
+            self._tokens += [new_token() for _ in range(more)]
+            trials, missing = self._study._claim(self._tokens, self._limit)
+            given = {trial.token for trial in trials}
+            left_over = [token for token in self._tokens if token not in given]
+            self._tokens = [] if exhausted else left_over[:missing]
+            if len(self._tokens) < len(left_over):  # the space is exhausted, or the common budget
+                self._study._give_up(left_over[len(self._tokens) :])
+            over = bool(left_over) and not self._tokens
+            with self._changed:
+                self._ahead = 0 if over else self._expected(slots, left)
+                self._wanted = bool(self._tokens or self._ahead)
+                self._changed.notify()
         if self._wanted and self._thread is None:
             self._start()
         return trials, over
@@ -104,7 +106,7 @@ class AskingAhead:
         """Suggest whenever something is wanted."""
         try:
             if not self._study.storage.suggests_by_itself:
-                self._suggester = Suggester(self._study)
+                self._suggester = Suggester(self._study, self._claiming)
             with watching(self._show):
                 while self._next():
                     pass
@@ -119,10 +121,10 @@ class AskingAhead:
         with self._changed:
             self._changed.wait_for(lambda: self._wanted or self._closed)
             self._wanted = bool(self._tokens)
-            ahead, tokens = self._ahead, list(self._tokens)
+            tokens = list(self._tokens)
             if self._closed:
                 return False
-        if (self._suggester is None or not self._suggester.suggest(ahead)) and tokens:
+        if (self._suggester is None or not self._suggester.suggest(lambda: self._ahead)) and tokens:
             self._study._await(tokens)
         self._tell()
         return True

@@ -117,6 +117,13 @@ def end_suggester_lease(own: Locked, askers: int = 0, took: float = 0.0, suggest
     own.execute(sql.CLEAR_SUGGESTER, **ended)
 
 
+def next_suggester(own: Locked) -> str:
+    """Return who suggests next among those that wait: the last suggester, else who has waited longest."""
+    waiting = [ticket.asker for ticket in map(Ticket._make, own.execute(sql.SELECT_TICKETS))]
+    last = own.last.suggester
+    return last if last is not None and last in waiting else next(iter(waiting), "")
+
+
 def may_have_something(row: Any, asker: Asker, now: float) -> tuple[bool, float]:
     """Whether a waiting asker should ask again; if not, how many seconds it may sleep at most."""
     if row.something:

@@ -119,7 +119,7 @@ class SqlStorage(Storage):
             reply = asking.begin(own, tokens, asker, wishes)
             if reply.missing and not reply.granted and reply.suggester is None:
                 # With one more waiting, the next suggester may begin.
-                waiting.tell_waiters(own.connection, self._database, study)
+                waiting.tell_waiters(own.connection, self._database, study, asking.next_suggester(own))
             return reply
 
         return self._write(study, work, durable=False)
@@ -133,7 +133,7 @@ class SqlStorage(Storage):
                 return True, 0.0  # deleted: the next ask raises
             return asking.may_have_something(row, asker, self._database.clock(connection, row.clock))
 
-        waiting.wait(self._database, study, look, seconds)
+        waiting.wait(self._database, study, asker.name, look, seconds)
 
     def renew_suggester_lease(self, study: str, asker: Asker) -> bool:
         def work(connection: sa.Connection) -> bool:

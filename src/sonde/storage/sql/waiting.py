@@ -26,22 +26,25 @@ def channel(study: str) -> str:
     return f"sonde_{study}"
 
 
-def tell_waiters(connection: sa.Connection, database: Database, study: str) -> None:
-    """Notify waiting askers when this transaction is committed."""
+def tell_waiters(connection: sa.Connection, database: Database, study: str, asker: str = "") -> None:
+    """Notify waiting askers, or the one of that name, when this transaction is committed."""
     if not database.sqlite:
-        connection.execute(sa.select(sa.func.pg_notify(channel(study), "")))
+        connection.execute(sa.select(sa.func.pg_notify(channel(study), asker)))
 
 
-def wait(database: Database, study: str, look: Look, seconds: float) -> None:
+def wait(database: Database, study: str, asker: str, look: Look, seconds: float) -> None:
     """Return as soon as ``look`` finds something, at most after so many seconds."""
     try:
         with database.raw_connection() as connection:
-            (_wait_on_sqlite if database.sqlite else _wait_on_postgres)(connection, study, look, seconds)
+            if database.sqlite:
+                _wait_on_sqlite(connection, look, seconds)
+            else:
+                _wait_on_postgres(connection, study, asker, look, seconds)
     except DBAPIError:  # busy or restarting: the next ask retries, and reports it
         time.sleep(_SOON)
 
 
-def _wait_on_sqlite(connection: Any, study: str, look: Look, seconds: float) -> None:
+def _wait_on_sqlite(connection: Any, look: Look, seconds: float) -> None:
     execute = connection.connection.driver_connection.execute
     deadline = time.monotonic() + seconds
     while True:
@@ -56,7 +59,7 @@ def _wait_on_sqlite(connection: Any, study: str, look: Look, seconds: float) -> 
             pause = min(1.5 * pause, _LONGEST_PAUSE)
 
 
-def _wait_on_postgres(connection: Any, study: str, look: Look, seconds: float) -> None:
+def _wait_on_postgres(connection: Any, study: str, asker: str, look: Look, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     connection.exec_driver_sql(f"LISTEN {channel(study)}")
     try:
@@ -65,8 +68,8 @@ def _wait_on_postgres(connection: Any, study: str, look: Look, seconds: float) -
             left = min(deadline - time.monotonic(), sleep)
             if found or deadline <= time.monotonic():
                 return
-            told = connection.connection.driver_connection.notifies(timeout=max(left, 0.001), stop_after=1)
-            for _ in told:
-                pass
+            for told in connection.connection.driver_connection.notifies(timeout=max(left, 0.001)):
+                if told.payload in ("", asker):  # of hundreds that wait, often only one should look
+                    break
     finally:
         connection.exec_driver_sql("UNLISTEN *")
