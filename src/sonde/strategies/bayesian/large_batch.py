@@ -214,10 +214,10 @@ class _ConditionedCandidates:
         """Return the log expected improvement, averaged over fantasies, (m,)."""
         deviation = np.sqrt(self.variance)
         z = (self.mean - self.best) / deviation[:, None]
-        largest = z.max(axis=1)
-        logs, near = log_h_far(np.minimum(largest, NEAR)) - np.log(z.shape[1]), largest > NEAR
-        logs[near] = np.log(h(z[near]).mean(axis=1))
-        return np.asarray(logs + np.log(deviation))
+        logs, near = np.log(deviation), z.max(axis=1) > NEAR
+        logs[near] += np.log(h(z[near]).mean(axis=1))
+        logs[~near] += average(log_h_far(z[~near]), log=True)[0]
+        return np.asarray(logs)
 
     def extend(self, x: Array) -> None:
         """Add candidates."""
