@@ -15,11 +15,11 @@ from urllib.parse import quote
 from sonde.remote.client import PATIENCE, Client
 from sonde.space import Space
 from sonde.storage import Asker, AskReply, Storage, StudyHeader, StudySummary, rules
-from sonde.storage.port import FinishedTrial
+from sonde.storage.port import FinishedTrial, Page
 from sonde.study import export, telling
 from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
 from sonde.trials.objectives import Objectives
-from sonde.trials.trial import unpack_row
+from sonde.trials.trial import columns, unpack_row
 
 _WAIT = 20.0  # seconds that the service may wait for a suggestion before it answers that there is none yet
 _PAGE = 1000  # trials in an answer
@@ -135,15 +135,20 @@ class RemoteStorage(Storage):
         """As in the interface."""
         own = self._known(study)
         revision, documents = self._changed(own, since)
-        return Changes(
-            revision, [_columns(own.record(document), document.get("revision", revision)) for document in documents]
-        )
+        return Changes(revision, [columns(own.record(document), document["revision"]) for document in documents])
 
     def records(self, study: str, since: int) -> tuple[int, list[TrialRecord]]:
         """As in the interface."""
         own = self._known(study)
         revision, documents = self._changed(own, since)
         return revision, [own.record(document) for document in documents]
+
+    def page(self, study: str, since: int, limit: int) -> Page:
+        """As in the interface."""
+        own = self._known(study)
+        told = self._page(own, since, limit)
+        changed = [(document["revision"], own.record(document)) for document in told["trials"]]
+        return Page(told["revision"], changed, told["more"])
 
     def record(self, study: str, number: int) -> TrialRecord:
         """As in the interface."""
@@ -285,9 +290,15 @@ class RemoteStorage(Storage):
     def _pages(self, own: _Study, since: int) -> Iterator[dict[str, Any]]:
         more = True
         while more:
-            page = self._client.request("GET", f"{own.path}/trials", study=own.key, since=since, limit=_PAGE)
+            page = self._page(own, since, _PAGE)
             yield page
             since, more = page["revision"], page["more"]
+
+    def _page(self, own: _Study, since: int, limit: int) -> dict[str, Any]:
+        page: dict[str, Any] = self._client.request(
+            "GET", f"{own.path}/trials", study=own.key, since=since, limit=limit
+        )
+        return page
 
     def _known(self, study: str) -> _Study:
         """Return the study with this key; raise ``StudyNotFound``."""
@@ -326,9 +337,3 @@ def _finished(told: dict[str, Any]) -> dict[str, Any]:
     if "stopped" in told:
         return {"state": State.STOPPED.value, "mean": told["mean"], "std": told["std"]}
     return {"state": State.COMPLETED.value, **told}
-
-
-def _columns(record: TrialRecord, revision: int) -> tuple[Any, ...]:
-    outcome = record.outcome or Outcome(record.state)
-    return (record.number, record.state, revision, record.row, outcome.value, outcome.noise, outcome.gradient,
-            outcome.hessian, outcome.constraints, outcome.objectives)  # fmt: skip

@@ -230,15 +230,9 @@ class Hosted:
 
     async def trials(self, since: int, limit: int) -> dict[str, Any]:
         """Return a page of the trials changed after a revision."""
-        revision, records, more, changed = await self._threads.read(self._page, since, limit)
-        documents = [self._document(record) | {"revision": changed[record.number]} for record in records]
-        return {"revision": revision, "trials": documents, "more": more}
-
-    def _page(self, since: int, limit: int) -> tuple[int, list[TrialRecord], bool, dict[int, int]]:
-        """Return a page, whether there is more, and the revision of each trial's last change."""
-        revision, records = self._storage.page(self.header.key, since, limit)
-        changes = self._storage.changes(self.header.key, since)
-        return revision, records, revision < changes.revision, {row[0]: row[2] for row in changes.rows}
+        page = await self._threads.read(self._storage.page, self.header.key, since, limit)
+        documents = [self._document(record) | {"revision": revision} for revision, record in page.changed]
+        return {"revision": page.revision, "trials": documents, "more": page.more}
 
     async def reports(self, since: int) -> dict[str, Any]:
         """Return what was reported after a revision."""

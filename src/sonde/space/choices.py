@@ -56,6 +56,21 @@ def to_json(choice: Any) -> Any:
             return {"opaque": label(choice)}
 
 
+def plain(choice: Any) -> Any:
+    """Return the choice as readable JSON: tuples and lists are lists; an object that JSON cannot hold is its label."""
+    if isinstance(choice, list | tuple):
+        return [plain(item) for item in choice]
+    if isinstance(choice, dict):
+        return {str(key): plain(item) for key, item in choice.items()}
+    encoded = to_json(choice)
+    return next(iter(encoded.values())) if isinstance(encoded, dict) else encoded
+
+
+def plain_text(choice: Any) -> str:
+    """Return the text of a choice as readable JSON."""
+    return json.dumps(plain(choice), sort_keys=True)
+
+
 def from_json(data: Any) -> Any:
     """Return what ``to_json`` wrote; a plain list is a list, so that files written by hand read well."""
     match data:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,6 +45,10 @@ class Parameter(ABC):
     def size(self) -> float:
         """How many values there are (``math.inf`` for a continuous range)."""
         return self.axis.size
+
+    def ambiguous(self, value: Any) -> bool:
+        """Whether other values read the same as this one in plain JSON."""
+        return False
 
     def __contains__(self, value: Any) -> bool:
         try:
@@ -160,6 +165,15 @@ class Categorical(Parameter):
 
     def value(self, number: float) -> Any:
         return self.choices[int(number)]
+
+    def ambiguous(self, value: Any) -> bool:
+        return bool(self._same) and choice_json.plain_text(value) in self._same
+
+    @cached_property
+    def _same(self) -> frozenset[str]:
+        """The texts that stand for more than one choice, such as [1, 2] for a list and a tuple."""
+        counts = Counter(map(choice_json.plain_text, self.choices))
+        return frozenset(text for text, count in counts.items() if count > 1)
 
 
 @dataclass(frozen=True)

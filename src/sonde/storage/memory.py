@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sonde.storage import rules
-from sonde.storage.port import Asker, AskReply, FinishedTrial, Storage, StudyHeader, StudySummary
+from sonde.storage.port import Asker, AskReply, FinishedTrial, Page, Storage, StudyHeader, StudySummary
 from sonde.storage.rules import LastSuggestion, Ticket
 from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
 from sonde.trials.attributes import plain_attributes
 from sonde.trials.state import ENDED
+from sonde.trials.trial import columns
 
 _SPENT = (State.RUNNING, *ENDED)
 
@@ -135,11 +136,19 @@ class MemoryStorage(Storage):
 
     def changes(self, study: str, since: int) -> Changes:
         with self._locked(study) as own:
-            return Changes(own.revision, [_columns(own, record) for record in own.newer(since)])
+            return Changes(own.revision, [columns(record, own.revisions[record.number]) for record in own.newer(since)])
 
     def records(self, study: str, since: int) -> tuple[int, list[TrialRecord]]:
         with self._locked(study) as own:
             return own.revision, own.newer(since)
+
+    def page(self, study: str, since: int, limit: int) -> Page:
+        with self._locked(study) as own:
+            newer = own.newer(since)
+            changed = sorted(own.revisions[record.number] for record in newer)
+            last = changed[limit - 1] if len(changed) > limit else own.revision
+            found = [(own.revisions[record.number], record) for record in newer]
+            return Page(last, [each for each in found if each[0] <= last], last < own.revision)
 
     def record(self, study: str, number: int) -> TrialRecord:
         with self._locked(study) as own:
@@ -365,12 +374,6 @@ class MemoryStorage(Storage):
                 TrialRecord(len(own.trials), State.WAITING, record.row, created=now, retry_of=number,
                             attributes=record.attributes)
             )  # fmt: skip
-
-
-def _columns(own: _Study, record: TrialRecord) -> tuple[Any, ...]:
-    outcome = record.outcome or Outcome(record.state)
-    return (record.number, record.state, own.revisions[record.number], record.row, outcome.value, outcome.noise,
-            outcome.gradient, outcome.hessian, outcome.constraints, outcome.objectives)  # fmt: skip
 
 
 def _summary(study: _Study) -> StudySummary:

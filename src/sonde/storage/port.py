@@ -63,7 +63,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
 
@@ -90,6 +90,17 @@ class StudySummary:
     header: StudyHeader
     counts: Mapping[State, int] = field(default_factory=dict)
     best: float | None = None
+
+
+class Page(NamedTuple):
+    """Some of the changed trials, each with the revision of its last change; with ``more`` a reader reads on.
+
+    ``revision`` is the one that a reader has after them.
+    """
+
+    revision: int
+    changed: Sequence[tuple[int, TrialRecord]]
+    more: bool
 
 
 @dataclass(frozen=True)
@@ -175,17 +186,9 @@ class Storage(ABC):
     def records(self, study: str, since: int) -> tuple[int, list[TrialRecord]]:
         """Return the newest revision and the full records of the trials changed after revision ``since``, by number."""
 
-    def page(self, study: str, since: int, limit: int) -> tuple[int, list[TrialRecord]]:
-        """Return about ``limit`` of the records changed after ``since``, the earliest changes first, by number.
-
-        With them comes the revision up to which they are complete, from which a reader reads on.
-        """
-        revision, records = self.records(study, since)
-        if len(records) <= limit:
-            return revision, records
-        changed = {row[0]: row[2] for row in self.changes(study, since).rows}
-        last = sorted(changed[record.number] for record in records)[limit - 1]
-        return last, [record for record in records if changed[record.number] <= last]
+    @abstractmethod
+    def page(self, study: str, since: int, limit: int) -> Page:
+        """Return about ``limit`` of the records changed after ``since``, the earliest changes first, by number."""
 
     @abstractmethod
     def record(self, study: str, number: int) -> TrialRecord:
@@ -210,7 +213,7 @@ class Storage(ABC):
         The asker becomes the suggester if there is none, unless ``suggests`` is False, else it leaves tickets.
         ``since`` is the revision that the caller has read. ``limit`` is how many trials of the study may be running,
         completed or failed afterwards. ``ahead`` is how many trials shall wait in the queue.
-        """  # fmt: skip
+        """
 
     def wait(self, study: str, tokens: Sequence[str], asker: Asker, seconds: float) -> None:
         """Wait until ``begin_ask`` may have something for an asker that left tickets, at most ``seconds``.

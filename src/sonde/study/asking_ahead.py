@@ -106,7 +106,7 @@ class AskingAhead:
         """Suggest whenever something is wanted."""
         try:
             if not self._study.storage.suggests_by_itself:
-                self._suggester = Suggester(self._study, self._claiming)
+                self._suggester = Suggester(self._study)
             with watching(self._show):
                 while self._next():
                     pass
@@ -124,10 +124,18 @@ class AskingAhead:
             tokens = list(self._tokens)
             if self._closed:
                 return False
-        if (self._suggester is None or not self._suggester.suggest(lambda: self._ahead)) and tokens:
+        if not self._suggest() and tokens:
             self._study._await(tokens)
         self._tell()
         return True
+
+    def _suggest(self) -> bool:
+        """Suggest a batch, unless others do; return whether any trials were added."""
+        if self._suggester is None:
+            return False
+        with self._claiming:
+            begun = self._suggester.begin(self._ahead)
+        return self._suggester.serve(begun)
 
     def _tell(self) -> None:
         """Tell the loop that there may be trials."""

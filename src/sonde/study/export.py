@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from sonde.errors import OptionError
 from sonde.extras import require
-from sonde.space import Categorical, Parameter, Space
-from sonde.space.choices import label, to_json
+from sonde.space import Space
+from sonde.space.choices import label, plain, to_json
 from sonde.trials import Outcome, State, Trial, TrialRecord
 from sonde.trials.objectives import ONE, Objectives
 from sonde.trials.trial import pack_row, to_trial
@@ -73,7 +73,7 @@ def configuration(params: Mapping[str, Any], space: Space | None = None) -> dict
     A choice that reads as another choice of the space does, (1, 2) beside [1, 2], is written as the space is stored.
     """
     return {
-        name: to_json(value) if space is not None and _reads_as_another(value, space[name]) else plain(value)
+        name: to_json(value) if space is not None and space[name].ambiguous(value) else plain(value)
         for name, value in params.items()
     }
 
@@ -165,24 +165,6 @@ def cell(column: str, value: Any, *, raw: bool = False) -> str:
 def unquoted(written: str) -> str:
     """Return the text of a cell without the apostrophe that ``cell`` put before a formula."""
     return written[1:] if _QUOTED.match(written) else written
-
-
-def plain(value: Any) -> Any:
-    """Return a choice as readable JSON: tuples and lists are lists; an object that JSON cannot hold is its label."""
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    encoded = to_json(value)
-    return next(iter(encoded.values())) if isinstance(encoded, dict) else encoded
-
-
-def _reads_as_another(value: Any, parameter: Parameter) -> bool:
-    """Whether the plain form of a choice is that of another choice, too."""
-    if not isinstance(parameter, Categorical) or isinstance(value, bool | int | None):
-        return False
-    shown = plain(value)
-    return sum(bool(plain(choice) == shown) for choice in parameter.choices) > 1
 
 
 def _of_ordered(derivatives: Any, space: Space) -> Any:

@@ -95,11 +95,8 @@ class Run:
         while self.fill() or self.pending or self.waiting or self.blocked():
             called = self.asking.due if self.asking and self.waiting else None
             ended = list(self.pending.ended(called, self.deadline))
-            with deferred_interrupts():
-                self.study._curves.update()
-            for trial, report in ended:
-                self.record(trial, report)
-            self.show()
+            if ended:
+                self.record_all(ended)
         if self.hopeless() and self.more_wanted() and not self.study._stopping:
             remedy = "correct the objective and run it again, or continue anyway with give_up_after=None"
             raise AllFailed(str(self.failures), f"{remedy}; this error's study has the trials")
@@ -173,6 +170,14 @@ class Run:
             return self.asked < self.n_trials
         spent = self.counts(State.RUNNING, *ENDED)
         return self.total_trials is None or spent < self.total_trials
+
+    def record_all(self, ended: Sequence[tuple[Trial, Report]]) -> None:
+        """Tell results; read the learning curves and show the progress once for all of them."""
+        with deferred_interrupts():
+            self.study._curves.update()
+        for trial, report in ended:
+            self.record(trial, report)
+        self.show()
 
     def record(self, trial: Trial, report: Report) -> None:
         """Tell one result, call the callbacks, and raise exceptions that ``catch`` does not name."""

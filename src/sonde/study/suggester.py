@@ -9,35 +9,37 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sonde.storage.machine import is_dead
 
 if TYPE_CHECKING:
+    from sonde.storage import AskReply
     from sonde.study.study import Study
 
 
 class Suggester:
     """Suggests one batch after another for a study."""
 
-    def __init__(self, study: Study, beginning: threading.Lock | None = None) -> None:
+    def __init__(self, study: Study) -> None:
         self._own = study._apart()
-        self.beginning = beginning or threading.Lock()
         self._closed = threading.Event()
         self.seconds = 0.0  # that the last batch took
         self.exhausted = False  # whether the space has no more configurations
 
-    def suggest(self, ahead: int | Callable[[], int] = 0) -> bool:
-        """Suggest for all waiting asks, and so many more that ``ahead`` trials wait; return whether any were added.
+    def suggest(self, ahead: int = 0) -> bool:
+        """Suggest for all waiting asks, and so many more that ``ahead`` trials wait; return whether any were added."""
+        return self.serve(self.begin(ahead))
 
-        Where ``ahead`` changes meanwhile, it is a function, and whoever changes it holds the lock ``beginning``.
-        """
+    def begin(self, ahead: int) -> AskReply:
+        """Become the suggester, and learn for how many to suggest."""
+        own = self._own
+        return own.storage.begin_ask(own._header.key, [], own._asker, since=own._history.revision, ahead=ahead)
+
+    def serve(self, reply: AskReply) -> bool:
+        """Suggest what was begun, if this is the suggester; return whether any trials were added."""
         own, asker = self._own, self._own._asker
         storage, study = own.storage, own._header.key
-        with self.beginning:
-            wanted = ahead() if callable(ahead) else ahead
-            reply = storage.begin_ask(study, [], asker, since=own._history.revision, ahead=wanted)
         if not reply.granted:
             if reply.suggester is not None and is_dead(reply.process):
                 storage.end_suggester_lease(study, reply.suggester)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sonde.errors import OptionError
 from sonde.space import Categorical, Parameter, Space
-from sonde.space.choices import to_json
+from sonde.space.choices import plain, to_json
 from sonde.storage.port import FinishedTrial
 from sonde.study import checks, export
 from sonde.trials import Evaluation, Outcome, State, Trial, TrialRecord, failure, to_outcome
@@ -246,7 +246,7 @@ def _number(written: str) -> Any:
 
 def _forms(choice: Any) -> set[str]:
     """Return the texts of a choice in documents: plain, and as the space is stored."""
-    return {_text(export.plain(choice)), _text(to_json(choice))}
+    return {_text(plain(choice)), _text(to_json(choice))}
 
 
 def _text(value: Any) -> str:

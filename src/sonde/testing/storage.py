@@ -289,23 +289,24 @@ class StorageContract(AskingContract):
         seen: list[TrialRecord] = []
         since, newest = 0, storage.records(study, 0)[0]
         while since < newest:
-            revision, page = storage.page(study, since, limit)
+            revision, page, more = storage.page(study, since, limit)
             assert revision > since
-            assert [record.number for record in page] == sorted(record.number for record in page)
-            assert all(since < changed[record.number] <= revision for record in page)
-            seen, since = [*seen, *page], revision
+            assert [record.number for _, record in page] == sorted(record.number for _, record in page)
+            assert all(since < changed[record.number] == last <= revision for last, record in page)
+            assert more == (revision < newest)
+            seen, since = [*seen, *(record for _, record in page)], revision
         assert since == newest
         assert sorted(seen, key=lambda record: record.number) == storage.records(study, 0)[1]
-        assert storage.page(study, since, limit) == (newest, [])
+        assert storage.page(study, since, limit) == (newest, [], False)
 
     def test_a_page_is_about_as_long_as_wanted(self, storage: Storage, study: str) -> None:
         ask(storage, study, 6)
         for number in (3, 1, 5, 0):
             tell(storage, study, number, DONE)  # each a change of its own
-        since = storage.page(study, 0, 2)[0]  # the two that were asked for with the others, and not told
-        revision, page = storage.page(study, since, 2)
-        assert [record.number for record in page] == [1, 3]  # told first, by number
-        assert [record.number for record in storage.page(study, revision, 2)[1]] == [0, 5]
+        since = storage.page(study, 0, 2).revision  # the two that were asked for with the others, and not told
+        page = storage.page(study, since, 2)
+        assert [record.number for _, record in page.changed] == [1, 3]  # told first, by number
+        assert [record.number for _, record in storage.page(study, page.revision, 2).changed] == [0, 5]
 
     def test_pages_miss_nothing_that_is_written_meanwhile(self, storage: Storage, study: str) -> None:
         numbers, done = ask(storage, study, 40), threading.Event()
@@ -321,10 +322,10 @@ class StorageContract(AskingContract):
         since, over = 0, False
         while not over:
             over = done.is_set()  # what comes after this read is complete
-            page: list[TrialRecord] | None = None
-            while page is None or page:
-                since, page = storage.page(study, since, 7)
-                latest |= {record.number: record.state for record in page}
+            more = True
+            while more:
+                since, page, more = storage.page(study, since, 7)
+                latest |= {record.number: record.state for _, record in page}
         writer.join()
         assert latest == dict.fromkeys(numbers, State.COMPLETED)
 

@@ -165,6 +165,13 @@ class Trial(Mapping[str, Any]):
         return hash(self.number)
 
 
+def columns(record: TrialRecord, revision: int) -> tuple[Any, ...]:
+    """Return a record as a row of ``Changes``."""
+    outcome = record.outcome or Outcome(record.state)
+    return (record.number, record.state, revision, record.row, outcome.value, outcome.noise, outcome.gradient,
+            outcome.hessian, outcome.constraints, outcome.objectives)  # fmt: skip
+
+
 def pack_row(row: Any) -> bytes:
     """Return a row of numbers as it is stored."""
     return np.asarray(row, dtype="<f8").tobytes()

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from sonde.storage import rules
-from sonde.storage.port import Asker, AskReply, FinishedTrial, Storage, StudyHeader, StudySummary
+from sonde.storage.port import Asker, AskReply, FinishedTrial, Page, Storage, StudyHeader, StudySummary
 from sonde.storage.sql import asking, catalogue, steps, waiting
 from sonde.storage.sql import statements as sql
 from sonde.storage.sql.database import Database
@@ -93,11 +93,12 @@ class SqlStorage(Storage):
 
         return self._read(study, work)
 
-    def page(self, study: str, since: int, limit: int) -> tuple[int, list[TrialRecord]]:
-        def work(own: Found) -> tuple[int, list[TrialRecord]]:
+    def page(self, study: str, since: int, limit: int) -> Page:
+        def work(own: Found) -> Page:
             last = own.execute(sql.SELECT_LAST_OF_PAGE, since=since, skip=limit - 1).scalar()
             last = own.revision if last is None else last
-            return last, [to_record(row) for row in own.execute(sql.SELECT_PAGE, since=since, last=last)]
+            rows = own.execute(sql.SELECT_PAGE, since=since, last=last)
+            return Page(last, [(row.revision, to_record(row)) for row in rows], last < own.revision)
 
         return self._read(study, work)
 
