@@ -1,0 +1,52 @@
+"""What figures read: the part of a study that they need."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from sonde.space import Space
+from sonde.strategies.port import Model
+from sonde.trials import History, Trial
+from sonde.trials.objectives import Objectives
+
+
+class Source(Protocol):
+    """A study as figures see it."""
+
+    @property
+    def space(self) -> Space:
+        """The space that is searched."""
+        ...
+
+    @property
+    def objectives(self) -> Objectives:
+        """The objectives."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """The study's seed."""
+        ...
+
+    @property
+    def history(self) -> History:
+        """All trials as arrays; quick, also with many trials."""
+        ...
+
+    @property
+    def trials(self) -> list[Trial]:
+        """All trials, with their times, workers, errors and curves."""
+        ...
+
+    def model(self, objective: str | None = None) -> Model:
+        """Return the surrogate fitted to the results; raise ``NoResult`` before the first one."""
+        ...
+
+    def diagnose(self) -> Any:
+        """Return the leave-one-out predictions; of several objectives, by name."""
+        ...
