@@ -25,5 +25,10 @@ def is_encodable(text: str) -> bool:
     return True
 
 
+def folder_name(name: str) -> str:
+    """Return the name of a study as the name of a folder."""
+    return re.sub(r"[^\w.-]", "_", name).lstrip(".") or "study"
+
+
 def _escaped(match: re.Match[str]) -> str:
     return match.group().encode("unicode_escape").decode()

@@ -5,5 +5,6 @@
 """
 
 from sonde.plots.plots import Plots as Plots
+from sonde.plots.plots import compare as compare
 from sonde.plots.source import Source as Source
 from sonde.plots.table import Table as Table

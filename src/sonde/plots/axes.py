@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sonde.arrays import Array
+from sonde.plots.text import escaped
 from sonde.space import Space
 from sonde.space.axis import Axis
 from sonde.space.choices import label
@@ -15,12 +16,28 @@ DECADES = 2.0  # that positive values must span for a logarithmic axis
 
 
 def value_axis(values: Array, title: str, *, log: bool | None = None) -> dict[str, Any]:
-    """Return an axis of values; logarithmic if they are positive and span more than two decades, or as told."""
+    """Return an axis of values; logarithmic if they are positive and span more than two decades, or as told.
+
+    An axis that is told to be logarithmic does not show values of zero or less.
+    """
     known = values[np.isfinite(values)]
     positive = len(known) > 0 and bool(np.all(known > 0))
-    wide = positive and float(np.log10(known.max() / known.min())) > DECADES
-    is_log = wide if log is None else log and positive
-    return {"title": {"text": title}, "type": "log" if is_log else "linear"}
+    wide = positive and float(np.log10(known.max()) - np.log10(known.min())) > DECADES
+    is_log = wide if log is None else log and bool(np.any(known > 0))
+    axis = {"title": {"text": escaped(title)}, "type": "log" if is_log else "linear", "exponentformat": "power"}
+    return axis | _powers(known[known > 0]) if is_log else axis
+
+
+def _powers(positive: Array) -> dict[str, Any]:
+    """Return ticks at powers of ten where values span some: labels between them would be too many."""
+    decades = float(np.log10(positive.max()) - np.log10(positive.min()))
+    return {"dtick": max(1, round(decades / 6))} if decades >= DECADES else {}
+
+
+def beyond(values: Array, axis: dict[str, Any]) -> str:
+    """Return a sentence on the values that a logarithmic axis cannot show; empty where it shows all."""
+    count = int(np.sum(values <= 0)) if axis["type"] == "log" else 0
+    return f"{count:,} values of zero or less are not on the logarithmic axis" if count else ""
 
 
 def parameter_axis(space: Space, name: str) -> dict[str, Any]:
@@ -32,8 +49,10 @@ def parameter_axis(space: Space, name: str) -> dict[str, Any]:
 
 
 def labels(space: Space, name: str) -> list[str]:
-    """Return the labels of a parameter's choices."""
-    return [label(space[name].value(number)) for number in range(int(axis_of(space, name).size))]
+    """Return the labels of a parameter's choices: texts as they are, where these differ from all others."""
+    choices = [space[name].value(number) for number in range(int(axis_of(space, name).size))]
+    plain = [choice if isinstance(choice, str) else label(choice) for choice in choices]
+    return plain if len(set(plain)) == len(plain) else [label(choice) for choice in choices]
 
 
 def axis_of(space: Space, name: str) -> Axis:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from sonde.space import Space
-from sonde.strategies.port import Model
+from sonde.strategies.port import Distributions, Model
 from sonde.trials import History, Trial
 from sonde.trials.objectives import Objectives
+from sonde.trials.times import Times
 
 
 class Source(Protocol):
@@ -41,6 +42,24 @@ class Source(Protocol):
     @property
     def trials(self) -> list[Trial]:
         """All trials, with their times, workers, errors and curves."""
+        ...
+
+    @property
+    def times(self) -> Times:
+        """When and where each trial ran, as arrays; quick, also with many trials."""
+        ...
+
+    @property
+    def learns_distributions(self) -> bool:
+        """Whether ``distributions`` returns some."""
+        ...
+
+    def distributions(self) -> Distributions | None:
+        """Return how the distribution of the strategy has moved; None where it learns none."""
+        ...
+
+    def trial(self, number: int) -> Trial:
+        """Return one trial."""
         ...
 
     def model(self, objective: str | None = None) -> Model:

@@ -1,4 +1,4 @@
-"""The states of trials as figures show them."""
+"""The states of trials as figures show them, and which trials count."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sonde.arrays import Mask
 from sonde.trials import History, State
 
 _NAMES = np.array([state.value for state in State] + ["infeasible"])
@@ -16,3 +17,9 @@ def shown_states(history: History) -> Any:
     codes = history.states.copy()
     codes[(codes == list(State).index(State.COMPLETED)) & ~history.feasible] = len(State)
     return _NAMES[codes]
+
+
+def usable(history: History) -> Mask:
+    """Return which trials count: completed, with a value of each objective, and within their measured constraints."""
+    done = history.states == list(State).index(State.COMPLETED)
+    return np.asarray(done & history.feasible & ~np.isnan(history.outcomes).any(axis=1))

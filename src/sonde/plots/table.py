@@ -129,3 +129,23 @@ def of_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str], note: str =
         numeric = all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in column)
         columns[name] = np.array(column) if numeric and column else column
     return Table(columns, note)
+
+
+def joined(parts: Sequence[Mapping[str, Any]], note: str = "") -> Table:
+    """Return the table of columns that come in parts, one after the other; a text stands for as many as the rest."""
+    columns: dict[str, Any] = {}
+    for name in parts[0] if parts else ():
+        pieces = [_repeated(part[name], _length(part)) for part in parts]
+        whole = all(isinstance(piece, np.ndarray) for piece in pieces)
+        columns[name] = np.concatenate(pieces) if whole else [cell for piece in pieces for cell in piece]
+    return Table(columns, note)
+
+
+def _length(part: Mapping[str, Any]) -> int:
+    return next((len(column) for column in part.values() if isinstance(column, np.ndarray)), 1)
+
+
+def _repeated(column: Any, count: int) -> Any:
+    if isinstance(column, np.ndarray | list):
+        return column
+    return [column] * count if isinstance(column, str) or column is None else np.full(count, column)

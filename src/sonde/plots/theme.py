@@ -29,6 +29,12 @@ STATES = {  # colour and symbol
 # From good to bad: light to dark reads the same without colour.
 SCALE = ((0.0, "#fde725"), (0.25, "#5ec962"), (0.5, "#21918c"), (0.75, "#3b528b"), (1.0, "#440154"))
 
+# For thin lines, which the darkest colour would hide on a dark page.
+LINES = tuple((place / SCALE[-2][0], colour) for place, colour in SCALE[:-1])
+
+# Counts of what lies behind: grey on light and on dark pages.
+GREYS = ((0.0, "rgba(138,146,155,0.08)"), (1.0, "rgba(138,146,155,0.9)"))
+
 _LIGHT = {"ink": "#1c2733", "soft": "#5b6770", "grid": "#e6e9ed", "paper": "#ffffff"}
 _DARK = {"ink": "#e6e9ed", "soft": "#9aa5b1", "grid": "#2b333c", "paper": "#14191f"}
 
@@ -38,20 +44,26 @@ def template(*, dark: bool = False) -> dict[str, Any]:
     colour = _DARK if dark else _LIGHT
     axis = {
         "gridcolor": colour["grid"], "linecolor": colour["grid"], "zeroline": False, "ticks": "outside", "ticklen": 4,
-        "tickcolor": colour["grid"], "tickfont": {"color": colour["soft"]}, "title": {"standoff": 8},
+        "tickcolor": colour["grid"], "tickfont": {"color": colour["soft"], "size": 12},
+        "title": {"standoff": 8, "font": {"size": 13}},
         "automargin": True,
     }  # fmt: skip
+    bar = {"outlinewidth": 0, "thickness": 12, "title": {"font": {"size": 12}}, "tickfont": {"size": 11}}
     return {
+        "data": {"heatmap": [{"colorbar": bar}], "contour": [{"colorbar": bar}],
+                 "scatter": [{"marker": {"colorbar": bar}}]},
         "layout": {
             "font": {"family": FONT, "size": 13, "color": colour["ink"]},
-            "title": {"x": 0, "xanchor": "left", "xref": "container", "pad": {"l": 16}, "font": {"size": 15}},
+            "title": {"x": 0, "xanchor": "left", "xref": "container", "pad": {"l": 16, "t": 14}, "font": {"size": 15},
+                      "y": 1, "yanchor": "top", "yref": "container",
+                      "subtitle": {"font": {"size": 12, "color": colour["soft"]}}},
             "paper_bgcolor": colour["paper"], "plot_bgcolor": colour["paper"],
             "colorway": list(COLOURS), "xaxis": axis, "yaxis": axis,
             "colorscale": {"sequential": [list(stop) for stop in SCALE]},
             "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "bgcolor": "rgba(0,0,0,0)"},
             "hoverlabel": {"bgcolor": colour["paper"], "bordercolor": colour["grid"],
                            "font": {"color": colour["ink"], "family": FONT}},
-            "margin": {"l": 64, "r": 24, "t": 72, "b": 56},
+            "margin": {"l": 64, "r": 24, "t": 88, "b": 56},
             "annotationdefaults": {"font": {"color": colour["soft"], "size": 12}, "showarrow": False},
         }
     }  # fmt: skip

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.strategies.initial_design import first_count, ready
-from sonde.strategies.port import Model, Strategy
+from sonde.strategies.port import Distributions, Model, Strategy
 from sonde.strategies.registry import resolve_strategy
 from sonde.strategies.sobol import AroundCentre, CentreFirst
 from sonde.trials import History
@@ -77,14 +77,26 @@ class Auto(Strategy):
         """Return the suggestions of the chosen strategy."""
         return self._strategy(space, history).suggest(space, history, count, key)
 
+    def chosen(self, space: Space, history: History) -> str:
+        """Name the chosen strategy and the reason."""
+        rule = self._rule(space, history)
+        return f"{rule.strategy}, because {rule.reason}"
+
     def explain(self, space: Space, history: History) -> str:
         """Name the chosen strategy, the reason, and what that strategy does."""
-        strategy, reason = self._strategy(space, history), self._rule(space, history).reason
-        return f"{strategy.name}, because {reason}: {strategy.explain(space, history)}"
+        return f"{self.chosen(space, history)}: {self._strategy(space, history).explain(space, history)}"
 
     def model(self, space: Space, history: History) -> Model | None:
         """Return the surrogate of the chosen strategy."""
         return self._strategy(space, history).model(space, history)
+
+    def learns_distributions(self, space: Space, history: History) -> bool:
+        """Whether the chosen strategy has a distribution."""
+        return self._strategy(space, history).learns_distributions(space, history)
+
+    def distributions(self, space: Space, history: History, seed: int) -> Distributions | None:
+        """Return how the distribution of the chosen strategy has moved."""
+        return self._strategy(space, history).distributions(space, history, seed)
 
     def _strategy(self, space: Space, history: History) -> Strategy:
         name = self._rule(space, history).strategy

@@ -16,10 +16,19 @@ LARGEST_VALUE = 1e100
 
 def warn_of_history(history: History) -> None:
     """Warn about a history from which little can be learned; the text is constant, so that Python shows it once."""
+    for message in messages(history):
+        warnings.warn(message, OddHistory, stacklevel=2)
+
+
+def messages(history: History) -> list[str]:
+    """Return what there is to warn of, each once."""
     objectives = history.objectives
-    for k, name in enumerate(objectives.names):
-        for message in _messages(history.of(k), f" of {name!r}" if objectives.several else ""):
-            warnings.warn(message, OddHistory, stacklevel=2)
+    found = [
+        message
+        for k, name in enumerate(objectives.names)
+        for message in _messages(history.of(k), f" of {name!r}" if objectives.several else "")
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _messages(history: History, named: str) -> list[str]:

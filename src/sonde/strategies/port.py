@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from typing import Any, Protocol, Self
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,38 @@ class Model(Protocol):
         ...
 
 
+@runtime_checkable
+class Draws(Protocol):
+    """What a model may have as well: functions drawn from its posterior."""
+
+    def functions(self, count: int, rng: np.random.Generator) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        """Return functions drawn from the posterior, without noise: they take rows (m, d) to values (m, count)."""
+        ...
+
+
+@runtime_checkable
+class KnowsFailures(Protocol):
+    """What a model may have as well: the probability that a configuration works."""
+
+    def success(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probabilities (m,) that trials at rows (m, d) complete and meet the measured constraints."""
+        ...
+
+
+class Distributions(NamedTuple):
+    """How a distribution over the configurations has moved: one entry for each kept generation.
+
+    ``probabilities`` has (generations, choices) for each parameter that is a bit or a category. ``means`` and ``stds``
+    have (generations,) for each other parameter, on its scale from 0 to 1.
+    """
+
+    generations: NDArray[np.int64]
+    results: NDArray[np.int64]  # how many had arrived when the generation began
+    probabilities: Mapping[str, NDArray[np.float64]]
+    means: Mapping[str, NDArray[np.float64]]
+    stds: Mapping[str, NDArray[np.float64]]
+
+
 class Strategy(ABC):
     """Chooses the configurations to evaluate next.
 
@@ -52,6 +85,10 @@ class Strategy(ABC):
     @abstractmethod
     def explain(self, space: Space, history: History) -> str:
         """Say in a sentence what this strategy does with this history, and why."""
+
+    def chosen(self, space: Space, history: History) -> str:
+        """Name the strategy that suggests next; it fits nothing, so that it is quick where ``explain`` is not."""
+        return self.name
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """Keep the arguments for ``repr`` and ``options``."""
@@ -77,4 +114,12 @@ class Strategy(ABC):
 
     def model(self, space: Space, history: History) -> Model | None:
         """Return the surrogate fitted to a history with a completed trial; None where the strategy has none."""
+        return None
+
+    def learns_distributions(self, space: Space, history: History) -> bool:
+        """Whether ``distributions`` returns some."""
+        return False
+
+    def distributions(self, space: Space, history: History, seed: int) -> Distributions | None:
+        """Return how its distribution over the space has moved; None where the strategy learns none."""
         return None

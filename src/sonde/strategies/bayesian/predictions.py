@@ -8,9 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from sonde.arrays import Array, Integers
+from sonde.sampling.sobol import sobol
 from sonde.space import Space
 from sonde.strategies.bayesian.surrogate import Surrogate
 from sonde.strategies.threads import one_thread
+from sonde.surrogates.port import Posterior
+
+SUPPORTS = 256  # points of the space at which a function is drawn
+BLOCK = 4096  # points at which drawn functions are evaluated at once
+RESIDUE = 1e-6  # noise variance of a drawn value, so that it is interpolated in a stable way
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,7 @@ class Predictions:
     left_out: Callable[[], tuple[Array, Array]]  # means and variances of each value, given all others
     averaged: Callable[[], Surrogate] | None = None  # with draws of the hyperparameters, for ``latent``
 
+    @one_thread()
     def predict(self, rows: Array) -> tuple[Array, Array]:
         """Return means and standard deviations (m,) at rows (m, d)."""
         return self._moments(self.surrogate, rows)
@@ -50,3 +57,45 @@ class Predictions:
         means, variances = self.left_out()
         scores = -(self.surrogate.values - means) / np.sqrt(variances)
         return self.numbers, *self.surrogate.scale.restore(means, variances), scores
+
+    @one_thread()
+    def functions(self, count: int, rng: np.random.Generator) -> Callable[[Array], Array]:
+        """Return functions drawn from the posterior: they take rows (m, d) to values (m, count).
+
+        A function is drawn jointly at ``SUPPORTS`` points of a Sobol sequence; between them and the observations it is
+        the model's mean given both. Where hyperparameters were drawn, each draw of them has its share of the functions.
+        """
+        surrogate = self.averaged() if self.averaged else self.surrogate
+        codec = self.space.codec
+        points = np.unique(codec.project(sobol(0, SUPPORTS, len(self.space), seed=0))[0], axis=0)
+        x = surrogate.features(points)
+        shares = np.bincount(np.arange(count) % len(surrogate.posteriors))
+        drawn = [
+            _drawn(posterior, x, rng, int(share))
+            for posterior, share in zip(surrogate.posteriors, shares, strict=False)
+        ]
+
+        @one_thread()
+        def evaluated(rows: Array) -> Array:
+            at = surrogate.features(codec.encode(rows)[0])
+            blocks = [at[start : start + BLOCK] for start in range(0, len(at), BLOCK)]
+            means = [[posterior.marginals(block).mean for posterior in drawn] for block in blocks]
+            whole = np.concatenate([np.concatenate(parts, axis=1) for parts in means])
+            return surrogate.scale.restore(whole, np.zeros(whole.shape))[0]
+
+        return evaluated
+
+    @one_thread()
+    def success(self, rows: Array) -> Array:
+        """Return the probabilities (m,) that trials at rows (m, d) complete and meet the measured constraints."""
+        if self.surrogate.feasibility is None:
+            return np.ones(len(rows))
+        units = self.space.codec.encode(rows)[0]
+        logs = [self.surrogate.feasibility(units[start : start + BLOCK])[0] for start in range(0, len(units), BLOCK)]
+        return np.exp(np.concatenate(logs))
+
+
+def _drawn(posterior: Posterior, x: Array, rng: np.random.Generator, count: int) -> Posterior:
+    """Return the posterior given values (p, count) that are drawn from it at x (p, f): its means are the functions."""
+    values = posterior.pool(x).draw(rng, count)
+    return posterior.condition(x, values, RESIDUE - posterior.noise)  # without the noise that it adds itself

@@ -74,7 +74,10 @@ class GradientModel:
         centre = observations.x[best]
         rows, observations, scale, posterior = _posterior(observations, centre, fitted, PREDICTION_POINTS)
         y = scale(observations.values)
-        surrogate = Surrogate(features, scale, (posterior,), y, float(y.max()), history.completed.units[[best]], None)
+        surrogate = Surrogate(
+            features, scale, (posterior,), y, float(y.max()), history.completed.units[[best]],
+            fit_feasibility(features, history),
+        )  # fmt: skip
 
         def left_out() -> tuple[Array, Array]:
             exact = posterior.factorised if isinstance(posterior, IterativePosterior) else posterior

@@ -73,6 +73,25 @@ class Families:
             samples[:, index] = self.axes[column].to_unit(rows[:, column])
         return samples
 
+    def marginals(self, thetas: Array) -> tuple[dict[str, Array], dict[str, Array], dict[str, Array]]:
+        """Return what parameters (g, p) of the family say of each parameter of the space.
+
+        Of bits and categories it is the probabilities (g, K) of their values, of others the means and standard
+        deviations (g,) on their scales.
+        """
+        names, place = self.space.names, len(self.bits)
+        probabilities = {
+            names[column]: np.stack([1 - thetas[:, i], thetas[:, i]], axis=1) for i, column in enumerate(self.bits)
+        }
+        for size, columns in self.choices.items():
+            for column in columns:
+                probabilities[names[column]] = thetas[:, place : place + size]
+                place += size
+        count = len(self.numbers)
+        means = {names[column]: thetas[:, place + i] for i, column in enumerate(self.numbers)}
+        widths = {names[column]: np.exp(thetas[:, place + count + i]) for i, column in enumerate(self.numbers)}
+        return probabilities, means, widths
+
 
 def _cells(axis: Axis) -> float:
     """Return the number of cells on the scale; on a logarithmic one, as if all were as narrow as the narrowest."""

@@ -12,7 +12,7 @@ loss arrives before the generation's last one takes part in the step, so many wo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -31,6 +31,13 @@ EXTRA_BLOCK = 32  # extra samples that are drawn together
 MAX_EXTRAS = 5000  # extra samples of a generation
 EXTRAS_PER_OBSERVATION = 2  # a step looks at so many extra samples for each observation since the last step
 MAX_IDLE_RESTARTS = 3  # restarts in a row without a new observation, after which the space counts as exhausted
+
+
+class Track(Protocol):
+    """Keeps the distributions of a search."""
+
+    def add(self, generation: int, results: int, theta: Array) -> None:
+        """Keep the parameters with which a generation begins, and how many results had arrived."""
 
 
 class Sample:
@@ -60,6 +67,7 @@ class Generations:
         self._space, self._families, self._family, self._seed, self._settings = space, families, family, seed, settings
         self.number = self.starts = 0
         self.success_rate = SuccessRate(family.free)
+        self.track: Track | None = None  # of the distributions, where somebody wants to see them
         self._latest = -1  # the latest arrival that a step has used
         self._idle_restarts = -1  # the first start is none
         self._start()
@@ -71,6 +79,8 @@ class Generations:
             losses = self._losses(ended, until, log)
             self.search.tell(self._families.samples(np.array([sample.row for sample, _ in ended])), losses)
             self._count({observed.arrival for _, observed in ended if observed.arrival > self._latest}, log)
+            if self.track is not None:
+                self.track.add(self.number, self._latest + 1, self.search.theta)
             if self.search.settled or self._idle_generations > MAX_IDLE_GENERATIONS:
                 self._start()
             else:

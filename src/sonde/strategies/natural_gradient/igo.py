@@ -19,12 +19,13 @@ from sonde.igo import PBIL
 from sonde.sampling import Key, Stream
 from sonde.space import Space
 from sonde.strategies.history_warnings import warn_of_history
+from sonde.strategies.natural_gradient import track
 from sonde.strategies.natural_gradient.bitflip_search import BitFlipSearch, Candidate
 from sonde.strategies.natural_gradient.families import Families
 from sonde.strategies.natural_gradient.generations import Generations, Sample
 from sonde.strategies.natural_gradient.observation_log import ObservationLog
 from sonde.strategies.novelty import novel_rows
-from sonde.strategies.port import Strategy
+from sonde.strategies.port import Distributions, Strategy
 from sonde.trials import History
 
 # trials of the local search for each of the gradient at equal success rates; benchmarks/igo/pseudo_boolean
@@ -100,6 +101,14 @@ class IGO(Strategy):
         if replay.local_search is None:
             return said
         return said + f"; a bit-flip local search from the incumbent gets {replay.shares()[1]:.0%} of the trials"
+
+    def learns_distributions(self, space: Space, history: History) -> bool:
+        """Whether there is more than one configuration."""
+        return Families(space).family is not None
+
+    def distributions(self, space: Space, history: History, seed: int) -> Distributions | None:
+        """Replay the natural gradient over the history, and return the distribution of its generations."""
+        return track.distributions(space, history, seed, self._settings)
 
     def _replayed(self, space: Space, history: History, seed: int) -> _Replay:
         """Return the state after a history; continues from the last call if the history is the same object."""

@@ -1,0 +1,66 @@
+"""Several panels in one figure, each with axes of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+GAP = (0.07, 0.16)  # between panels, as shares of the whole
+HEIGHT, MARGINS = 250, 150  # of a row of panels, and of what is around them, in pixels
+
+
+class Panel(NamedTuple):
+    """The names of a panel's axes in traces (``x2``) and in the layout (``xaxis2``), and their domains."""
+
+    x: str
+    y: str
+    xaxis: str
+    yaxis: str
+    across: list[float]
+    up: list[float]
+
+    @property
+    def axes(self) -> dict[str, str]:
+        """The axes of a trace in this panel."""
+        return {"xaxis": self.x, "yaxis": self.y}
+
+
+def panels(count: int, columns: int = 3, gap: float = GAP[0]) -> list[Panel]:
+    """Return panels in rows, from the top left; ``gap`` is that between columns."""
+    wide = max(1, min(columns, count))
+    high = math.ceil(count / wide)
+    return [_panel(i, _interval(i % wide, wide, gap), i // wide, high) for i in range(count)]
+
+
+def height(count: int, columns: int = 3) -> int:
+    """Return the height of a figure with panels, in pixels."""
+    return HEIGHT * max(1, math.ceil(count / max(1, min(columns, count)))) + MARGINS
+
+
+def _panel(place: int, across: list[float], row: int, high: int) -> Panel:
+    number = "" if place == 0 else str(place + 1)
+    up = _interval(high - 1 - row, high, min(GAP[1], 0.5 / high))
+    return Panel(f"x{number}", f"y{number}", f"xaxis{number}", f"yaxis{number}", across, up)
+
+
+def _interval(place: int, count: int, gap: float) -> list[float]:
+    width = (1 - gap * (count - 1)) / count
+    return [place * (width + gap), min(1.0, place * (width + gap) + width)]
+
+
+def axes_of(panel: Panel, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
+    """Return the layout of a panel's axes."""
+    return {
+        panel.xaxis: {**x, "domain": panel.across, "anchor": panel.y},
+        panel.yaxis: {**y, "domain": panel.up, "anchor": panel.x},
+    }
+
+
+def headings(places: Sequence[Panel], texts: Sequence[str]) -> list[dict[str, Any]]:
+    """Return a heading above each panel."""
+    look = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "showarrow": False}
+    return [
+        {**look, "text": text, "x": place.across[0], "y": place.up[1]}
+        for place, text in zip(places, texts, strict=True)
+    ]
