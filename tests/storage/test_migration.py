@@ -66,6 +66,11 @@ def test_all_data_are_kept_and_the_study_continues(request: pytest.FixtureReques
     for name, expected in EXPECTED.items():
         with sonde.load(url, name) as study:
             assert [_without_new(document(trial)) for trial in study.trials] == expected
+            assert {(trial.seen, trial.suggested_in, trial.batch) for trial in study.trials} == {(None, None, None)}
+            assert (study.paused, study.note, study.notes) == (False, "", {})
+            found = study.verify()
+            assert (found.checked, found.unchecked, found.others, found.ok) == (0, 0, len(expected), False)
+            assert "kept no record" in str(found)
     with sonde.load(url, "größe") as study:
         assert (study.direction, study.seed, study.explain().split(":")[0]) == ("maximize", 7, "sobol")
         running = [trial.number for trial in study.trials if trial.state == "running"]
@@ -74,6 +79,13 @@ def test_all_data_are_kept_and_the_study_continues(request: pytest.FixtureReques
         assert study.tell(running[0], 9.0).number == running[0]  # asked for by 0.1.0: known by its number
         assert study.tell(taken[0], 8.0).value == 8.0
         assert study.best(by="observed").value == 9.0
+        study.set_note("continued", running[0])
+        study.pause()
+        assert (study.paused, study.notes) == (True, {running[0]: "continued"})
+        study.resume()
+        suggested = study.ask()  # what is suggested from now on can be checked
+        assert suggested.seen is not None
+        assert (study.verify().checked, study.verify().deviates) == (1, None)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

@@ -83,6 +83,7 @@ class RemoteStorage(Storage):
         self.url: str = self._client.url
         self._studies: dict[str, _Study] = {}  # by key
         self._limits: dict[str, int | None] = {}  # of askers, in their last asks
+        self._paused: set[str] = set()  # studies that were paused in the last ask
         self._exhausted: set[str] = set()  # tokens of asks that will get no trial
         self._idle, self._busy = idle, time.monotonic()  # when a trial was last there
 
@@ -121,13 +122,36 @@ class RemoteStorage(Storage):
     def studies(self) -> list[StudySummary]:
         """As in the interface; the headers have no space."""
         return [
-            StudySummary(_header(one), {State(state): count for state, count in one["counts"].items()}, one["best"])
+            StudySummary(
+                _header(one),
+                {State(state): count for state, count in one["counts"].items()},
+                one["best"],
+                one.get("paused", False),
+            )
             for one in self._client.request("GET", "/v1/studies")
         ]
 
     def delete_study(self, name: str) -> None:
         """As in the interface."""
         self._client.request("DELETE", _path(name))
+
+    def paused(self, study: str) -> bool:
+        """As in the interface."""
+        return bool(self._client.request("GET", self._known(study).path, study=study).get("paused"))
+
+    def set_paused(self, study: str, paused: bool) -> None:
+        """As in the interface."""
+        self._post(study, "pause" if paused else "resume")
+
+    def notes(self, study: str) -> dict[int | None, str]:
+        """As in the interface."""
+        told = self._client.request("GET", f"{self._known(study).path}/notes", study=study)
+        own: dict[int | None, str] = {None: told["study"]} if told["study"] else {}
+        return own | {int(number): text for number, text in told["trials"].items()}
+
+    def set_note(self, study: str, text: str, number: int | None = None) -> None:
+        """As in the interface."""
+        self._post(study, "note", text=text, trial=number)
 
     # reading
 
@@ -167,7 +191,8 @@ class RemoteStorage(Storage):
         if not tokens:
             return AskReply(())
         self._limits[asker.name] = limit
-        claimed, missing = self._ask(study, tokens, asker, wait=_WAIT if suggests else 0.0)
+        waits = suggests and study not in self._paused
+        claimed, missing, paused = self._ask(study, tokens, asker, wait=_WAIT if waits else 0.0)
         if claimed:
             self._busy = time.monotonic()
         idle = time.monotonic() - self._busy > self._idle
@@ -177,22 +202,26 @@ class RemoteStorage(Storage):
             missing = 0
         if not missing:
             self._exhausted.difference_update(tokens)
-        return AskReply(claimed, missing)
+        return AskReply(claimed, missing, paused=paused)
 
     def wait(self, study: str, tokens: Sequence[str], asker: Asker, seconds: float) -> None:
         """As in the interface; what comes is there for the next ``begin_ask``."""
         if tokens:
             self._ask(study, tokens, asker, wait=min(seconds, _WAIT))
 
-    def _ask(self, study: str, tokens: Sequence[str], asker: Asker, *, wait: float) -> tuple[list[TrialRecord], int]:
-        """Return the trials of these tokens that are there after ``wait`` seconds, and how many will follow."""
+    def _ask(
+        self, study: str, tokens: Sequence[str], asker: Asker, *, wait: float
+    ) -> tuple[list[TrialRecord], int, bool]:
+        """Return the trials of these tokens after ``wait`` seconds, how many will follow, and whether after a pause."""
         own = self._known(study)
         body = {"tokens": list(tokens), "worker": asker.name, "lease": asker.lease, "wait": wait,
                 "limit": self._limits.get(asker.name)}  # fmt: skip
         answer = self._client.request("POST", f"{own.path}/ask", body, study=study, wait=wait)
+        paused = answer.get("paused", False)
+        (self._paused.add if paused else self._paused.discard)(study)
         if answer["exhausted"]:
             self._exhausted.update(tokens)
-        return [own.record(document) for document in answer["trials"]], answer["missing"]
+        return [own.record(document) for document in answer["trials"]], answer["missing"], paused
 
     def renew_suggester_lease(self, study: str, asker: Asker) -> bool:
         """Return False: only the service suggests."""

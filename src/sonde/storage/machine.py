@@ -1,12 +1,13 @@
 """The machine's uptime, and whether another process of this machine is alive.
 
-Both come from Linux's ``/proc``. On other systems leases are measured by the wall clock, and a dead process is noticed
+Both come from Linux. On other systems leases are measured by the wall clock, and a dead process is noticed
 when its lease ends.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def boot_id() -> str:
 
 def uptime() -> float:
     """Return the seconds since the machine started. All its processes agree on them, and nobody can set them."""
-    return float(_read("/proc/uptime").split()[0])
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def this_process() -> str:
@@ -59,10 +60,6 @@ def _started(pid: int) -> str:
 
 def _read(path: str) -> str:
     try:
-        file = os.open(path, os.O_RDONLY)  # ten times faster than open(): this is a clock
+        return Path(path).read_text(encoding="ascii", errors="replace")
     except OSError:
         return ""
-    try:
-        return os.read(file, 256).decode("ascii", "replace")
-    finally:
-        os.close(file)

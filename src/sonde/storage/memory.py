@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from sonde.storage import rules
@@ -37,6 +38,8 @@ class _Study:
     states: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
     spent: int = 0  # how many trials count against a limit
     revision: int = 0
+    paused: bool = False
+    notes: dict[int | None, str] = field(default_factory=dict)
     suggester: Asker | None = None
     suggesting_since: float = 0.0
     suggester_lease_ends: float = 0.0
@@ -132,6 +135,26 @@ class MemoryStorage(Storage):
             del self._studies[self.find_study(name).key]
             self._changed.notify_all()
 
+    def paused(self, study: str) -> bool:
+        with self._locked(study) as own:
+            return own.paused
+
+    def set_paused(self, study: str, paused: bool) -> None:
+        with self._locked(study, wakes=True) as own:
+            own.paused = paused
+
+    def notes(self, study: str) -> dict[int | None, str]:
+        with self._locked(study) as own:
+            return dict(own.notes)
+
+    def set_note(self, study: str, text: str, number: int | None = None) -> None:
+        with self._locked(study) as own:
+            if number is not None:
+                self._known(own, TrialKey(number))
+            own.notes.pop(number, None)
+            if text:
+                own.notes[number] = text
+
     # reading
 
     def changes(self, study: str, since: int) -> Changes:
@@ -166,7 +189,8 @@ class MemoryStorage(Storage):
             got = own.under(tokens)
             left = [token for token in tokens if token not in own.numbers]
             wanted = left if limit is None else left[: max(0, limit - own.spent)]
-            for number, token in zip(sorted(own.waiting), wanted, strict=False):
+            queue = [] if own.paused else sorted(own.waiting)
+            for number, token in zip(queue, wanted, strict=False):
                 got.append(self._start(own, own.trials[number], token, asker.name, asker.lease))
             missing = wanted[len(got) - (len(tokens) - len(left)) :]
             for token in set(tokens) - set(missing):
@@ -190,11 +214,11 @@ class MemoryStorage(Storage):
         waiting = list(dict.fromkeys([*(ticket.asker for ticket in own.tickets.values()), asker.name]))
         next_one = own.last.suggester if own.last.suggester in waiting else None
         pauses = bool(mine) and own.last.pause(len(waiting), next_one, asker.name, now) > 0
-        if busy or pauses or not suggests:
+        if busy or pauses or own.paused or not suggests:
             own.tickets.update((ticket.token, ticket) for ticket in mine)
             self._changed.notify_all()
             named = (other.name, other.process) if busy and other is not None else (None, "")
-            return AskReply((), len(mine), suggester=named[0], process=named[1])
+            return AskReply((), len(mine), suggester=named[0], process=named[1], paused=own.paused)
         batch = rules.batch_tokens(own.tickets.values(), mine, own.spent)
         own.suggester, own.suggesting_since, own.suggester_lease_ends = asker, now, now + asker.suggester_lease
         return AskReply((), len(mine), granted=True, suggest_for=batch)
@@ -204,9 +228,9 @@ class MemoryStorage(Storage):
         while (left := deadline - time.monotonic()) > 0:
             with self._locked(study) as own:
                 now = time.monotonic()
-                if own.waiting or any(token in own.numbers for token in tokens):
+                if any(token in own.numbers for token in tokens) or (own.waiting and not own.paused):
                     return
-                if own.suggester is None or own.suggester_lease_ends < now:
+                if not own.paused and (own.suggester is None or own.suggester_lease_ends < now):
                     names = list(dict.fromkeys(ticket.asker for ticket in own.tickets.values()))
                     next_one = own.last.suggester if own.last.suggester in names else next(iter(names), None)
                     pause = own.last.pause(len(names), next_one, asker.name, now)
@@ -237,15 +261,17 @@ class MemoryStorage(Storage):
             own.suggester = None
             tickets = {**own.tickets, **{token: Ticket(token, asker.name, asker.lease, None, 0.0) for token in tokens}}
             live = rules.receivers(reply.suggest_for, tickets, own.spent, now)[: len(rows)]
+            queued = rows[len(live) :][: reply.ahead]
+            suggested = partial(_suggested, reply, (now - own.suggesting_since) / max(len(live) + len(queued), 1))
             names = set()
             for token, row in zip(live, rows, strict=False):
                 ticket = tickets[token]
                 own.tickets.pop(token, None)
-                new = TrialRecord(len(own.trials), State.WAITING, row, created=self.now())
+                new = suggested(number=len(own.trials), row=row, created=self.now())
                 self._start(own, new, token, ticket.asker, ticket.lease)
                 names.add(ticket.asker)
-            for row in rows[len(live) :][: reply.ahead]:
-                own.put(TrialRecord(len(own.trials), State.WAITING, row, created=self.now()))
+            for row in queued:
+                own.put(suggested(number=len(own.trials), row=row, created=self.now()))
             own.last = LastSuggestion(len(names), now, now - own.suggesting_since, asker.name)
             return own.under(tokens)
 
@@ -376,6 +402,12 @@ class MemoryStorage(Storage):
             )  # fmt: skip
 
 
+def _suggested(reply: AskReply, seconds: float, *, number: int, row: bytes, created: float) -> TrialRecord:
+    seen, batch = reply.source
+    of_one = None if seen is None else seconds
+    return TrialRecord(number, State.WAITING, row, created=created, seen=seen, suggested_in=of_one, batch=batch)
+
+
 def _summary(study: _Study) -> StudySummary:
     counts = {state: sum(record.state is state for record in study.trials) for state in State}
     outcomes = [record.outcome for record in study.trials if record.state is State.COMPLETED]
@@ -385,4 +417,4 @@ def _summary(study: _Study) -> StudySummary:
         if outcome and outcome.value is not None and max((outcome.constraints or {}).values(), default=0) <= 0
     ]
     kept = {state: count for state, count in counts.items() if count}
-    return StudySummary(study.header, kept, rules.best_of(study.header.direction, values))
+    return StudySummary(study.header, kept, rules.best_of(study.header.direction, values), study.paused)

@@ -36,6 +36,21 @@ waited longest. A ticket expires unless ``begin_ask`` renews it, with the same t
 **Ahead**: a suggester may ask for others only, with no tokens of its own, and for ``ahead`` trials that shall wait in
 the queue, where the next asks claim them at once. An asker with ``suggests=False`` leaves the suggesting to others.
 
+**Where suggestions come from**: a trial that ``finish_ask`` inserts has ``seen``, the revision up to which the
+changes of the ``AskReply`` went; ``batch``, the call of the strategy that it is of (the ``next_number`` of the reply,
+and for how many it was); and ``suggested_in``: the seconds from the grant to ``finish_ask``, divided by the trials
+that it inserted. Trials that were enqueued, added, told or retried have none of these, nor has what an older version
+has stored. They never change. So every suggestion can be computed again: from the trials below the first number of
+its batch, as they were at ``seen``.
+
+**Pauses**: while a study is paused, ``begin_ask`` claims nothing and makes nobody the suggester; it says that the
+study is ``paused``. Askers leave tickets, as when another process suggests, and ``wait`` until the study is resumed. A
+suggestion that is computed when the pause begins is still handed out. Everything else works as ever: running trials
+end, and their results are recorded.
+
+**Notes** are texts for people, one about a study and one about each of its trials. They are no part of the trials: a
+note changes no trial, and no revision of one.
+
 **Trial leases**: a running trial may have a lease, which ``heartbeat`` extends. ``begin_ask`` marks every running
 trial whose lease has ended as lost, and inserts its row again as a waiting trial, the *retry*. A retry whose lease
 ends becomes failed instead, because its configuration has ended its worker twice. ``release`` gives trials back at
@@ -66,6 +81,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
+from sonde.trials.trial import Batch
 
 FinishedTrial = tuple[bytes, Outcome, Mapping[str, Any]]  # row, outcome and attributes
 
@@ -90,6 +106,7 @@ class StudySummary:
     header: StudyHeader
     counts: Mapping[State, int] = field(default_factory=dict)
     best: float | None = None
+    paused: bool = False
 
 
 class Page(NamedTuple):
@@ -127,6 +144,7 @@ class AskReply:
     ``suggest_for`` (its own and those of waiting askers) and ``ahead`` more for the queue, ``next_number`` is the
     number that its first suggestion gets unless another process enqueues a trial before, and ``changes`` bring its
     history up to date. If another asker is the suggester, ``suggester`` is its name and ``process`` its process.
+    ``paused`` says that nobody gets anything until the study is resumed.
     """
 
     claimed: Sequence[TrialRecord]
@@ -138,6 +156,19 @@ class AskReply:
     changes: Changes | None = None
     suggester: str | None = None
     process: str = ""
+    paused: bool = False
+
+    @property
+    def wanted(self) -> int:
+        """How many rows the suggester suggests."""
+        return len(self.suggest_for) + self.ahead
+
+    @property
+    def source(self) -> tuple[int | None, Batch | None]:
+        """``seen`` and ``batch`` of the trials that are suggested for this reply."""
+        if self.changes is None:
+            return None, None
+        return self.changes.revision, Batch(self.next_number, self.wanted)
 
 
 class Storage(ABC):
@@ -176,6 +207,22 @@ class Storage(ABC):
     def delete_study(self, name: str) -> None:
         """Delete a study and its trials; raise ``StudyNotFound``."""
 
+    @abstractmethod
+    def paused(self, study: str) -> bool:
+        """Return whether a study is paused."""
+
+    @abstractmethod
+    def set_paused(self, study: str, paused: bool) -> None:
+        """Pause a study, or resume it and wake those that wait; doing so again changes nothing."""
+
+    @abstractmethod
+    def notes(self, study: str) -> dict[int | None, str]:
+        """Return the notes by the numbers of their trials; None is the study's own."""
+
+    @abstractmethod
+    def set_note(self, study: str, text: str, number: int | None = None) -> None:
+        """Replace the note of a trial, or of the study; an empty text removes it; raise ``UnknownTrial``."""
+
     # reading
 
     @abstractmethod
@@ -193,6 +240,15 @@ class Storage(ABC):
     @abstractmethod
     def record(self, study: str, number: int) -> TrialRecord:
         """Return one record; raise ``UnknownTrial``."""
+
+    def times(self, study: str, since: int) -> tuple[int, list[tuple[Any, ...]]]:
+        """Return the newest revision, and when and where the trials changed after revision ``since`` ran, by number.
+
+        A row has number, worker, created, started, finished, retry_of and suggested_in, as a record has them.
+        """
+        revision, records = self.records(study, since)
+        return revision, [(each.number, each.worker, each.created, each.started, each.finished, each.retry_of,
+                           each.suggested_in) for each in records]  # fmt: skip
 
     # asking
 

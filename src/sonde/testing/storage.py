@@ -16,11 +16,12 @@ from sonde.storage import Asker, Storage, StudyHeader
 from sonde.storage.rules import new_token
 from sonde.testing.storage_asking import AskingContract
 from sonde.testing.storage_calls import DONE, FULL, HEADER, ROW, SEVERAL, ask, begin, drawn, finish, keys, states, tell
+from sonde.testing.storage_records import RecordsContract
 from sonde.trials import History, Outcome, State, TrialKey, TrialRecord, failure
 from sonde.trials.outcome import stopped
 
 
-class StorageContract(AskingContract):
+class StorageContract(AskingContract, RecordsContract):
     """Every storage passes this suite."""
 
     @pytest.fixture

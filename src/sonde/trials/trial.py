@@ -12,10 +12,19 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from sonde.errors import EvaluationError, StorageError
+from sonde.html import card, chart
 from sonde.space import Space
 from sonde.trials.objectives import ONE, Objectives
 from sonde.trials.outcome import Outcome, real, unpack_gradient, unpack_hessian, unpack_objectives
+from sonde.trials.reason import one_line
 from sonde.trials.state import State
+
+
+class Batch(NamedTuple):
+    """The call of the strategy that a suggestion is of: the number that its key is made of, and for how many it was."""
+
+    first: int
+    size: int
 
 
 class TrialKey(NamedTuple):
@@ -27,7 +36,11 @@ class TrialKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TrialRecord:
-    """A trial as it is stored. ``row`` is the codec's row, packed; times are seconds since the epoch."""
+    """A trial as it is stored. ``row`` is the codec's row, packed; times are seconds since the epoch.
+
+    A suggested trial has ``seen``, the revision of the history that it was suggested from, ``suggested_in``, its share
+    of the seconds that its batch took, and ``batch``.
+    """
 
     number: int
     state: State
@@ -40,6 +53,9 @@ class TrialRecord:
     retry_of: int | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
     token: str | None = None
+    seen: int | None = None
+    suggested_in: float | None = None
+    batch: Batch | None = None
 
 
 class Reporter(Protocol):
@@ -88,6 +104,10 @@ class Trial(Mapping[str, Any]):
     started: datetime | None = None
     finished: datetime | None = None
     retry_of: int | None = None
+    # of a suggested trial: the revision of the history it was suggested from, and its share of the seconds of its batch
+    seen: int | None = None
+    suggested_in: float | None = None
+    batch: Batch | None = field(default=None, repr=False)
     attributes: dict[str, Any] = field(default_factory=dict)
     floats: frozenset[str] | None = field(default=None, repr=False)  # which parameters of the space are Float, if known
     # posterior mean of the objective: for the best trial, if values are noisy; predicted final value of a stopped one
@@ -141,6 +161,15 @@ class Trial(Mapping[str, Any]):
     def feasible(self) -> bool:
         """Whether it completed and every measured constraint is at most zero."""
         return self.state is State.COMPLETED and all(level <= 0 for level in (self.constraints or {}).values())
+
+    def _repr_html_(self) -> str:
+        result = {"value": self.value, "mean": self.mean, "std": self.std, "noise": self.noise,
+                  "constraints": self.constraints, "seconds": self.duration, "worker": self.worker}  # fmt: skip
+        facts = [("state", self.state), *((f"\u2003{name}", value) for name, value in self.params.items())]
+        facts += [(name, value) for name, value in result.items() if value is not None]
+        facts += [("failed", one_line(self.error))] if self.error else []
+        steps, values = zip(*self.curve, strict=True) if self.curve else ((), ())
+        return card(f"Trial {self.number}", facts, chart(steps, line=values, what="what it reported, by step"))
 
     def __getitem__(self, name: str) -> Any:
         try:
@@ -207,6 +236,9 @@ def to_trial(record: TrialRecord, space: Space, study: str | None = None, object
         started=_moment(record.started),
         finished=_moment(record.finished),
         retry_of=record.retry_of,
+        seen=record.seen,
+        suggested_in=record.suggested_in,
+        batch=record.batch,
         attributes=dict(record.attributes),
         mean=predicted[0],
         std=predicted[1],

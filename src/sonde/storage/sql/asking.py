@@ -7,6 +7,7 @@ for all tickets. So no asker waits for more than the current batch and the next 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 from sonde.storage import rules
@@ -14,7 +15,7 @@ from sonde.storage.port import Asker, AskReply
 from sonde.storage.rules import Ticket
 from sonde.storage.sql import statements as sql
 from sonde.storage.sql import steps
-from sonde.storage.sql.rows import to_changes
+from sonde.storage.sql.rows import source_columns, to_changes
 from sonde.storage.sql.steps import Locked
 from sonde.trials import State, TrialRecord
 
@@ -31,6 +32,7 @@ class Wishes(NamedTuple):
 def begin(own: Locked, tokens: Sequence[str], asker: Asker, wishes: Wishes) -> AskReply:
     """Expire leases, claim waiting trials, become the suggester or leave tickets."""
     waiting, some = steps.queue(own, tokens, len(tokens) + wishes.ahead)
+    waiting = [] if own.paused else waiting
     got = steps.under(own, tokens) if some else []
     given = {record.token for record in got}
     left = [token for token in tokens if token not in given]
@@ -59,10 +61,10 @@ def _become_suggester(
     waiting = list(dict.fromkeys([*(ticket.asker for ticket in live), asker.name]))
     next_one = own.last.suggester if own.last.suggester in waiting else None
     pauses = bool(missing) and own.last.pause(len(waiting), next_one, asker.name, own.now) > 0
-    if busy or pauses or not wishes.suggests:
+    if busy or pauses or own.paused or not wishes.suggests:
         _leave_tickets(own, mine, {ticket.token for ticket in tickets})
         other = (own.suggester, own.process) if busy else (None, "")
-        return AskReply(got, len(missing), suggester=other[0], process=other[1])
+        return AskReply(got, len(missing), suggester=other[0], process=other[1], paused=own.paused)
     if not missing and not wishes.ahead and not live:
         return AskReply(got)
     spent = 0 if limit is None and all(ticket.limit is None for ticket in live) else _spent(own)
@@ -86,18 +88,19 @@ def finish(
     known = tickets | mine
     spent = 0 if all(ticket.limit is None for ticket in known.values()) else _spent(own)
     live = [known[token] for token in rules.receivers(reply.suggest_for, known, spent, own.now)[: len(rows)]]
-    suggested = list(zip(live, rows, strict=False))
-    first = own.next_number
-    steps.insert(own, [_running(own, ticket, row) for ticket, row in suggested])
-    queued = rows[len(live) :][: reply.ahead]
-    steps.insert(own, [{"row": row, "state": State.WAITING.value, "created": own.stamp} for row in queued])
+    suggested, queued = list(zip(live, rows, strict=False)), rows[len(live) :][: reply.ahead]
+    first, took = own.next_number, own.now - own.suggesting_since
+    source = source_columns(reply, took / max(len(suggested) + len(queued), 1))
+    steps.insert(own, [_running(own, ticket, row) | source for ticket, row in suggested])
+    steps.insert(own, [{"row": row, "state": State.WAITING.value, "created": own.stamp} | source for row in queued])
     if tickets:
         _drop_tickets(own, [ticket.token for ticket, _ in suggested])
     askers = len({ticket.asker for ticket, _ in suggested})
-    end_suggester_lease(own, askers, own.now - own.suggesting_since, asker.name)
+    end_suggester_lease(own, askers, took, asker.name)
+    seen, batch = reply.source
     return [
         TrialRecord(number, State.RUNNING, row, worker=asker.name, created=own.stamp, started=own.stamp,
-                    token=ticket.token)
+                    token=ticket.token, seen=seen, suggested_in=source.get("suggested_in"), batch=batch)
         for number, (ticket, row) in enumerate(suggested, first) if ticket.token in mine
     ]  # fmt: skip
 
@@ -126,8 +129,10 @@ def next_suggester(own: Locked) -> str:
 
 def may_have_something(row: Any, asker: Asker, now: float) -> tuple[bool, float]:
     """Whether a waiting asker should ask again; if not, how many seconds it may sleep at most."""
-    if row.something:
+    if row.has_trial or (row.has_queue and not row.paused):
         return True, 0.0
+    if row.paused:
+        return False, inf
     ends = row.suggester_lease_ends
     if row.suggester not in (None, asker.name) and ends is not None and ends >= now:
         return False, ends - now

@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from sonde.storage import rules
 from sonde.storage.port import StudyHeader, StudySummary
-from sonde.storage.sql.tables import reports, states, studies, tickets, trials
+from sonde.storage.sql.tables import notes, reports, states, studies, tickets, trials
 from sonde.trials import State
 
 HEADER = (studies.c.name, studies.c.space, studies.c.direction, studies.c.seed, studies.c.strategy, studies.c.created,
@@ -59,7 +59,8 @@ def find(connection: sa.Connection, name: str) -> StudyHeader:
 
 def summaries(connection: sa.Connection) -> list[StudySummary]:
     """Return all studies, with counts and best values."""
-    ids = dict(connection.execute(sa.select(studies.c.uuid, studies.c.id)).all())
+    known = connection.execute(sa.select(studies.c.uuid, studies.c.id, studies.c.paused)).all()
+    ids, paused = {row.uuid: row.id for row in known}, {row.uuid for row in known if row.paused}
     counts: dict[int, dict[State, int]] = {}
     for study, state, number in connection.execute(COUNTS):
         if state in list(State):
@@ -70,9 +71,12 @@ def summaries(connection: sa.Connection) -> list[StudySummary]:
             values.setdefault(study, []).append(value)
     headers = [StudyHeader(*row) for row in connection.execute(sa.select(*HEADER).order_by(studies.c.name))]
     return [
-        StudySummary(own, counts.get(ids[own.key], {}), rules.best_of(own.direction, values.get(ids[own.key], [])))
+        StudySummary(
+            own, counts.get(ids[own.key], {}), rules.best_of(own.direction, values.get(ids[own.key], [])),
+            own.key in paused,
+        )
         for own in headers
-    ]
+    ]  # fmt: skip
 
 
 def _feasible(levels: str) -> bool:
@@ -83,8 +87,8 @@ def _feasible(levels: str) -> bool:
 
 
 def delete(connection: sa.Connection, key: str) -> None:
-    """Delete a study with its trials, learning curves, tickets and states; do nothing if it was deleted before."""
+    """Delete a study with all that is kept of it; do nothing if it was deleted before."""
     own = connection.execute(sa.select(studies.c.id).where(studies.c.uuid == key)).scalar()
-    for table in (trials, reports, tickets, states):
+    for table in (trials, reports, notes, tickets, states):
         connection.execute(sa.delete(table).where(table.c.study_id == own))
     connection.execute(sa.delete(studies).where(studies.c.id == own))

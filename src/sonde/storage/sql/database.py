@@ -36,8 +36,8 @@ from sonde.storage.sql import urls
 from sonde.storage.sql.clock import BootClock, server_clock
 
 PATIENCE = 60.0
-SCHEMA_VERSION = "0004"
-OLDER_VERSIONS = ("0001", "0002", "0003")
+SCHEMA_VERSION = "0005"
+OLDER_VERSIONS = ("0001", "0002", "0003", "0004")
 _VERSION = sa.table("sonde_version", sa.column("version_num"))
 _ADVISORY_LOCK = 0x50DE  # an arbitrary number
 # Messages of a PostgreSQL that is busy or restarting to a new connection, which gets no error code.

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sonde.errors import StorageError
+from sonde.storage.port import AskReply
 from sonde.trials import Changes, Outcome, State, TrialRecord
 from sonde.trials.attributes import plain_attributes
+from sonde.trials.trial import Batch
 
 _NUMBER = (float, int, type(None))
 
@@ -37,7 +39,15 @@ def to_record(row: Any) -> TrialRecord:
                           row.objectives)  # fmt: skip
     attributes = _json(row, row.attributes, "attributes") if row.attributes else {}
     return TrialRecord(row.number, state, row.row, outcome, row.worker, row.created, row.started, row.finished,
-                       row.retry_of, attributes, row.token)  # fmt: skip
+                       row.retry_of, attributes, row.token, row.seen, row.suggested_in, _batch(row))  # fmt: skip
+
+
+def source_columns(reply: AskReply, seconds: float) -> dict[str, Any]:
+    """Return the columns that say what a suggestion was made from; ``seconds`` are those that it took."""
+    seen, batch = reply.source
+    if seen is None or batch is None:
+        return {}
+    return {"seen": seen, "suggested_in": seconds, "batch_first": batch.first, "batch_size": batch.size}
 
 
 def attributes_text(attributes: Mapping[str, Any]) -> str | None:
@@ -68,6 +78,10 @@ def _checked(row: Any) -> Any:
 
 
 _STATES = frozenset(state.value for state in State)
+
+
+def _batch(row: Any) -> Batch | None:
+    return None if row.batch_first is None or row.batch_size is None else Batch(row.batch_first, row.batch_size)
 
 
 def _levels(row: Any) -> Any:

@@ -11,20 +11,21 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from sonde.storage.sql.clock import server_clock
-from sonde.storage.sql.tables import reports, states, studies, tickets, trials
+from sonde.storage.sql.tables import notes, reports, states, studies, tickets, trials
 from sonde.trials import State
 from sonde.trials.state import ENDED
 
 _CHANGED = (trials.c.number, trials.c.state, trials.c.revision, trials.c.row, trials.c.value, trials.c.noise,
             trials.c.gradient, trials.c.hessian, trials.c.constraints, trials.c.objectives)  # fmt: skip
 _RECORD = (*_CHANGED, trials.c.error, trials.c.worker, trials.c.created, trials.c.started, trials.c.finished,
-           trials.c.retry_of, trials.c.attributes, trials.c.token)  # fmt: skip
+           trials.c.retry_of, trials.c.attributes, trials.c.token, trials.c.seen, trials.c.suggested_in,
+           trials.c.batch_first, trials.c.batch_size)  # fmt: skip
 _suggester = studies.c.holder.label("suggester")
 _suggesting_since = studies.c.turn_began.label("suggesting_since")
 _lease_ends = studies.c.turn_ends.label("suggester_lease_ends")
 _LOCKED = (studies.c.id, studies.c.name, studies.c.revision, studies.c.next_number, _suggester, studies.c.process,
            _suggesting_since, _lease_ends, studies.c.round_served, studies.c.round_ended,
-           studies.c.round_took, studies.c.round_suggester)  # fmt: skip
+           studies.c.round_took, studies.c.round_suggester, studies.c.paused)  # fmt: skip
 
 _study = studies.c.id == sa.bindparam("study")
 _uuid = studies.c.uuid == sa.bindparam("key")
@@ -45,12 +46,20 @@ LOCK_STUDY = (  # raises the revision: that locks the row, and writers of one st
     .values(revision=studies.c.revision + 1)
     .returning(*_LOCKED, _anybody, server_clock().label("clock"))
 )
+SELECT_PAUSED = sa.select(studies.c.paused).where(_study)
+SET_PAUSED = sa.update(studies).where(_study).values(paused=sa.bindparam("pauses"))
 SET_NEXT_NUMBER = sa.update(studies).where(_study).values(next_number=sa.bindparam("next"))
 
 # reading
 
 SELECT_CHANGED = sa.select(*_CHANGED).where(_newer).order_by(trials.c.number)
 SELECT_RECORDS = sa.select(*_RECORD).where(_newer).order_by(trials.c.number)
+SELECT_TIMES = (
+    sa.select(trials.c.number, trials.c.worker, trials.c.created, trials.c.started, trials.c.finished,
+              trials.c.retry_of, trials.c.suggested_in)
+    .where(_newer)
+    .order_by(trials.c.number)
+)  # fmt: skip
 SELECT_LAST_OF_PAGE = (
     sa.select(trials.c.revision).where(_newer).order_by(trials.c.revision).offset(sa.bindparam("skip")).limit(1)
 )
@@ -129,16 +138,15 @@ SELECT_WAIT = sa.select(  # what waiting askers read
     studies.c.round_ended,
     studies.c.round_took,
     studies.c.round_suggester,
+    studies.c.paused,
     sa.exists().where(tickets.c.study_id == studies.c.id, tickets.c.asker == studies.c.round_suggester)
     .label("suggester_waits"),
     sa.select(tickets.c.asker).where(tickets.c.study_id == studies.c.id).order_by(tickets.c.place).limit(1)
     .scalar_subquery().label("oldest"),
     sa.select(sa.func.count(sa.distinct(tickets.c.asker))).where(tickets.c.study_id == studies.c.id)
     .scalar_subquery().label("waiting"),
-    sa.exists().where(
-        trials.c.study_id == studies.c.id,
-        sa.or_(trials.c.token == sa.bindparam("first"), trials.c.state == State.WAITING.value),
-    ).label("something"),
+    sa.exists().where(trials.c.study_id == studies.c.id, trials.c.token == sa.bindparam("first")).label("has_trial"),
+    sa.exists().where(trials.c.study_id == studies.c.id, trials.c.state == State.WAITING.value).label("has_queue"),
     server_clock().label("clock"),
 ).where(_uuid)  # fmt: skip
 
@@ -185,6 +193,13 @@ SELECT_REPORTS = (
     .where(reports.c.study_id == sa.bindparam("study"), reports.c.revision > sa.bindparam("since"))
     .order_by(reports.c.revision, reports.c.place)
 )
+
+# notes
+
+_noted = notes.c.study_id == sa.bindparam("study")
+SELECT_NOTES = sa.select(notes.c.number, notes.c.text).where(_noted).order_by(notes.c.number)
+DELETE_NOTE = sa.delete(notes).where(_noted, notes.c.number == sa.bindparam("one"))
+INSERT_NOTE = sa.insert(notes)
 
 # states of strategies
 

@@ -46,6 +46,7 @@ class Locked(Found):
     suggester_lease_ends: float
     last: LastSuggestion
     anybody_waits: bool
+    paused: bool
 
 
 def find_study(connection: sa.Connection, study: str) -> Found:
@@ -65,7 +66,7 @@ def lock(connection: sa.Connection, database: Database, study: str) -> Locked:
     return Locked(
         connection, row.id, row.revision, row.name, row.next_number, now, time.time() if database.sqlite else now,
         row.suggester, row.process or "", row.suggesting_since or now, row.suggester_lease_ends or 0.0,
-        last_suggestion(row), bool(row.anybody_waits),
+        last_suggestion(row), bool(row.anybody_waits), bool(row.paused),
     )  # fmt: skip
 
 

@@ -23,6 +23,8 @@ from sonde.trials.attributes import plain_attributes
 
 T = TypeVar("T")
 
+_OF_STUDY = -1  # in place of a trial's number, in the table of notes
+
 
 class SqlStorage(Storage):
     """Keeps studies in SQLite or PostgreSQL; creates or upgrades the tables where needed."""
@@ -75,6 +77,28 @@ class SqlStorage(Storage):
         key = self.find_study(name).key  # by its key: a second try may find another study of that name
         self._database.write(lambda connection: catalogue.delete(connection, key), durable=True)
 
+    def paused(self, study: str) -> bool:
+        return self._read(study, lambda own: bool(own.execute(sql.SELECT_PAUSED).scalar()))
+
+    def set_paused(self, study: str, paused: bool) -> None:
+        def work(own: Locked) -> None:
+            own.execute(sql.SET_PAUSED, pauses=paused)
+
+        self._write(study, work, durable=True, wakes=True)
+
+    def notes(self, study: str) -> dict[int | None, str]:
+        found = self._read(study, lambda own: own.execute(sql.SELECT_NOTES).all())
+        return {None if row.number == _OF_STUDY else row.number: row.text for row in found}
+
+    def set_note(self, study: str, text: str, number: int | None = None) -> None:
+        def work(own: Locked) -> None:
+            place = _OF_STUDY if number is None else steps.known(own, TrialKey(number)).number
+            own.execute(sql.DELETE_NOTE, one=place)
+            if text:
+                own.connection.execute(sql.INSERT_NOTE, {"study_id": own.id, "number": place, "text": text})
+
+        self._write(study, work, durable=True)
+
     # reading
 
     def changes(self, study: str, since: int) -> Changes:
@@ -90,6 +114,14 @@ class SqlStorage(Storage):
             if own.revision == since:
                 return since, []
             return own.revision, [to_record(row) for row in own.execute(sql.SELECT_RECORDS, since=since)]
+
+        return self._read(study, work)
+
+    def times(self, study: str, since: int) -> tuple[int, list[tuple[Any, ...]]]:
+        def work(own: Found) -> tuple[int, list[tuple[Any, ...]]]:
+            if own.revision == since:
+                return since, []
+            return own.revision, [tuple(row) for row in own.execute(sql.SELECT_TIMES, since=since)]
 
         return self._read(study, work)
 

@@ -30,6 +30,7 @@ studies = sa.Table(
     sa.Column("round_ended", sa.Double),  # when it ended,
     sa.Column("round_took", sa.Double),  # how long it took,
     sa.Column("round_suggester", sa.Text),  # and who computed it
+    sa.Column("paused", sa.Boolean),  # None: it never was
     sa.Index("studies_by_uuid", "uuid", unique=True),
 )
 
@@ -57,6 +58,10 @@ trials = sa.Table(
     sa.Column("token", sa.Text),  # None: written by 0.1.0
     sa.Column("lease_seconds", sa.Double),  # how long it is
     sa.Column("objectives", sa.LargeBinary),  # values and noise of several objectives
+    sa.Column("seen", sa.BigInteger),  # the revision that its suggestion knows; None: it was not suggested
+    sa.Column("suggested_in", sa.Double),  # its share of the seconds of its batch
+    sa.Column("batch_first", sa.BigInteger),  # the number that the key of the batch is made of
+    sa.Column("batch_size", sa.BigInteger),  # how many suggestions the strategy was asked for
     sa.Index("trials_by_revision", "study_id", "revision"),
     sa.Index("trials_by_state", "study_id", "state", "number"),
     sa.Index("trials_by_token", "study_id", "token", unique=True),
@@ -72,6 +77,14 @@ reports = sa.Table(  # learning curves
     sa.Column("step", sa.Double, nullable=False),
     sa.Column("value", sa.Double),  # None: NaN, which SQLite cannot hold
     sa.Index("reports_by_revision", "study_id", "revision"),
+)
+
+notes = sa.Table(  # for people
+    "notes",
+    metadata,
+    sa.Column("study_id", _Key, sa.ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),  # of the trial; -1: of the study
+    sa.Column("text", sa.Text, nullable=False),
 )
 
 tickets = sa.Table(
