@@ -16,6 +16,8 @@ from sonde import errors
 from sonde.server.guard import Guard
 from sonde.server.routes import managing, public, reading, working
 from sonde.server.service import Service
+from sonde.server.web.board import Board
+from sonde.server.web.routes import pages, shown
 from sonde.server.wire import Refused, dumps, error_document
 from sonde.version import __version__
 
@@ -42,14 +44,15 @@ def application(service: Service) -> Guard:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await service.begin()
         yield
+        await app.state.board.close()
         await service.end()
 
     app = FastAPI(
         title="Sonde", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan,
         description="Ask for trials, tell their results, and watch a study.",
     )  # fmt: skip
-    app.state.service = service
-    for router in (public, reading, working, managing):
+    app.state.service, app.state.board = service, Board(service.settings)
+    for router in (public, pages, reading, shown, working, managing):
         app.include_router(router)
     app.add_exception_handler(errors.SondeError, _sonde_error)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -15,7 +15,11 @@ _ENDS_BY_ITSELF = 1.0  # seconds
 
 
 class ChildFailed(SondeError):
-    """The child process ended, or could not do what it was asked."""
+    """The child process ended, or could not do what it was asked; ``refused``: because of what it was asked."""
+
+    def __init__(self, message: str, *, refused: bool = False) -> None:
+        super().__init__(message)
+        self.refused = refused
 
 
 class Child:
@@ -29,15 +33,28 @@ class Child:
 
     @classmethod
     async def start(cls, storage: str, study: str) -> Child:
-        """Start a child for a study. The URL may hold a password, so it is not on the command line."""
+        """Start a child for a study."""
+        child = await cls.spare()
+        child.open(storage, study)
+        return child
+
+    @classmethod
+    async def spare(cls, nice: int = 0) -> Child:
+        """Start a child that waits for its study; ``nice`` lowers its priority."""
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "sonde.server.suggester",
+            sys.executable, "-m", "sonde.server.suggester", str(nice),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=_MAX_LINE,
             start_new_session=True,  # Ctrl-C ends the server, which ends its children
         )  # fmt: skip
-        child = cls(process)
-        child._write({"storage": storage, "study": study})
-        return child
+        return cls(process)
+
+    def open(self, storage: str, study: str) -> None:
+        """Give the child its study. The URL may hold a password, so it is not on the command line."""
+        self._write({"storage": storage, "study": study})
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self._process.kill()
 
     @property
     def pid(self) -> int:
@@ -86,7 +103,7 @@ class Child:
             if answer is None or answer.done():
                 continue
             if "error" in said:
-                answer.set_exception(ChildFailed(said["error"]))
+                answer.set_exception(ChildFailed(said["error"], refused=said.get("refused", False)))
             else:
                 answer.set_result(said)
         why = await self._why()

@@ -11,9 +11,11 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from sonde.server.buckets import Bucket
 from sonde.server.service import Service
 from sonde.server.settings import LOOPBACK_NAMES, is_loopback
 from sonde.server.tokens import Token
+from sonde.server.web import sessions
 from sonde.server.wire import Refused, dumps
 
 Message = MutableMapping[str, Any]
@@ -22,7 +24,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-OPEN = ("/health", "/openapi.json")  # for everybody
+OPEN = ("/health", "/openapi.json", "/")  # for everybody, as are the files of the dashboard, below
+PAGES, SESSION = "/ui/", "/ui/session"
 LINGER, LINGER_BYTES = 2.0, 32 * 2**20  # seconds and bytes in which the rest of a refused body is thrown away
 
 _log = logging.getLogger("sonde.server.requests")
@@ -52,11 +55,9 @@ class Guard:
             self._note(request)
 
     async def _admit(self, request: _Request) -> None:
-        if request.path in OPEN:
+        if request.path in OPEN or (request.path.startswith(PAGES) and request.path != SESSION):
             return
-        if not self._service.settings.token:
-            _check_host(request.header(b"host"))
-        request.token = await self._service.token(_bearer(request.header(b"authorization")))
+        request.token = await self._service.token(self._secret(request))
         request.scope["state"]["token"] = request.token
         rate = self._service.settings.rate
         wait = self._buckets.setdefault(request.token.name, Bucket(rate)).take()
@@ -64,6 +65,20 @@ class Guard:
             raise Refused(429, "TooManyRequests", f"this token has sent more than {rate:g} requests in a second",
                           "wait as long as Retry-After says; the limit is the server's --rate",
                           Retry_After=str(max(1, round(wait))))  # fmt: skip
+
+    def _secret(self, request: _Request) -> str | None:
+        """Return the token: of a program in a header; of a page in a cookie, with proof that the page is ours."""
+        settings, writes = self._service.settings, request.scope["method"] not in sessions.SAFE
+        if not settings.token:
+            _check_host(request.header(b"host"))
+            if writes:
+                sessions.check_origin(request.header(b"origin"), request.header(b"host"))
+        if (header := request.header(b"authorization")) is not None:
+            return _bearer(header)
+        secret = sessions.secret_of(request.header(b"cookie"), settings)
+        if secret is not None and writes:
+            sessions.check_proof(secret, request.header(sessions.HEADER.lower().encode()))
+        return secret
 
     async def _body(self, request: _Request) -> bytes:
         """Return the body; refuse one that is too large or too slow."""
@@ -102,23 +117,6 @@ class Guard:
                                   "ms": round(1000 * seconds, 1), "token": request.token and request.token.name,
                                   "client": client[0]}},
             )  # fmt: skip
-
-
-class Bucket:
-    """So many requests per second, and as many at once after a second of silence."""
-
-    def __init__(self, rate: float) -> None:
-        self._rate, self._left, self._at = rate, rate, time.monotonic()
-
-    def take(self) -> float:
-        """Take one; return 0, or the seconds to wait if there is none."""
-        now = time.monotonic()
-        self._left = min(self._rate, self._left + (now - self._at) * self._rate)
-        self._at = now
-        if self._left < 1:
-            return (1 - self._left) / self._rate
-        self._left -= 1
-        return 0.0
 
 
 class _Request:

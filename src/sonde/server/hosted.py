@@ -76,7 +76,7 @@ class Hosted:
                 records |= listener.got
         self._refuse_broken(missing, records)
         trials = [self._document(record) for record in sorted(records.values(), key=lambda record: record.number)]
-        return {"trials": trials, "tokens": tokens, "missing": missing, "exhausted": exhausted}
+        return {"trials": trials, "tokens": tokens, "missing": missing, "exhausted": exhausted, "paused": reply.paused}
 
     async def _begin(self, tokens: Sequence[str], asker: Asker, limit: int | None) -> AskReply:
         reply = await self._threads.write(
@@ -200,6 +200,22 @@ class Hosted:
         )
         self.watch.news()
         return numbers
+
+    async def set_paused(self, paused: bool) -> None:
+        """Pause the study, or resume it."""
+        await self._threads.write(self._storage.set_paused, self.header.key, paused)
+        self.watch.wake_all()
+        self._suggesting.wake()
+
+    async def set_note(self, note: models.Note) -> None:
+        """Replace a note."""
+        await self._threads.write(self._storage.set_note, self.header.key, checks.note(note.text), note.trial)
+
+    async def notes(self) -> dict[str, Any]:
+        """Return all notes."""
+        found = await self._threads.read(self._storage.notes, self.header.key)
+        own = found.pop(None, "")
+        return {"study": own, "trials": {str(number): text for number, text in found.items()}}
 
     async def add(self, new: models.Add) -> list[int]:
         """Add finished trials, all or none."""

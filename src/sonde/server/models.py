@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from sonde.study.checks import LONGEST_NOTE
 from sonde.text import is_encodable
 
 MAX_TRIALS = 10_000  # of one request
@@ -139,6 +140,13 @@ class Enqueue(Model):
     tokens: Tokens | None = None
 
 
+class Note(Model):
+    """A note, of the study or of a trial; an empty text removes it."""
+
+    text: Annotated[str, Field(max_length=LONGEST_NOTE, examples=["restarted with the new data"])]
+    trial: TrialNumber | None = None
+
+
 class Add(Model):
     """Finished trials of another source."""
 
@@ -182,6 +190,8 @@ class Study(Answer):
     strategy: str
     created: str
     counts: Annotated[dict[str, int], Field(examples=[{"running": 3, "completed": 40}])]
+    paused: bool
+    note: str
 
 
 class StudyInList(Answer):
@@ -195,6 +205,7 @@ class StudyInList(Answer):
     created: str
     counts: dict[str, int]
     best: float | None
+    paused: bool
 
 
 class Trial(Answer):
@@ -215,6 +226,9 @@ class Trial(Answer):
     finished: str | None = None
     duration: float | None = None
     retry_of: int | None = None
+    seen: Annotated[int | None, Field(description="the revision that its suggestion knows")] = None
+    suggested_in: Annotated[float | None, Field(description="its share of the seconds of its batch")] = None
+    batch: Annotated[list[int] | None, Field(description="first number and count of its batch")] = None
     attributes: dict[str, Any] = {}
     mean: Any = None
     std: Any = None
@@ -231,6 +245,7 @@ class Asked(Answer):
     tokens: list[str]
     missing: int
     exhausted: bool
+    paused: bool
 
 
 class Reported(Answer):
@@ -238,6 +253,13 @@ class Reported(Answer):
 
     trial: int | None
     should_stop: bool
+
+
+class Notes(Answer):
+    """The note of the study, and those of trials by number."""
+
+    study: str
+    trials: Annotated[dict[str, str], Field(examples=[{"17": "look at this one"}])]
 
 
 class Numbers(Answer):

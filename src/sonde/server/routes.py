@@ -40,7 +40,7 @@ def _router(role: Role) -> APIRouter:
 public, reading, working, managing = APIRouter(), _router(Role.READ), _router(Role.WORK), _router(Role.ADMIN)
 
 STUDY = "/v1/studies/{name}"
-Name = Annotated[str, Path(max_length=500, examples=["cnn"])]
+Name = Annotated[str, Path(max_length=6000, examples=["cnn"])]  # encoded: up to twelve characters for each
 Since = Annotated[int, Query(ge=0, lt=2**62)]
 
 
@@ -114,7 +114,9 @@ async def studies(request: Request) -> Response:
 async def create(new: models.NewStudy, request: Request) -> Response:
     """Create a study, or find the one with the same settings."""
     header, created = await _service(request).create(new)
-    return _json(header_document(header) | {"counts": {}}, 201 if created else 200)
+    if not created:
+        return _json(await _service(request).summary(header.name))
+    return _json(header_document(header) | {"counts": {}, "paused": False, "note": ""}, 201)
 
 
 @reading.get(STUDY, response_model=models.Study)
@@ -187,6 +189,27 @@ async def enqueue(own: Own, wanted: models.Enqueue) -> Response:
     return _json({"numbers": await own.enqueue(wanted)})
 
 
+@working.post(STUDY + "/pause", response_model=models.Nothing)
+async def pause(own: Own) -> Response:
+    """Have nothing begin until the study is resumed; running trials end."""
+    await own.set_paused(True)
+    return _json({})
+
+
+@working.post(STUDY + "/resume", response_model=models.Nothing)
+async def resume(own: Own) -> Response:
+    """End a pause."""
+    await own.set_paused(False)
+    return _json({})
+
+
+@working.post(STUDY + "/note", response_model=models.Nothing)
+async def set_note(own: Own, note: models.Note) -> Response:
+    """Replace the note of the study, or of a trial."""
+    await own.set_note(note)
+    return _json({})
+
+
 @working.post(STUDY + "/add", response_model=models.Numbers)
 async def add(own: Own, new: models.Add) -> Response:
     """Add finished trials of another source."""
@@ -214,6 +237,12 @@ async def trial(own: Own, number: Annotated[int, Path(ge=0, le=models.BIGGEST)])
 async def reports(own: Own, since: Since = 0) -> Response:
     """Return what was reported after a revision: number of the trial, step, value."""
     return _json(await own.reports(since))
+
+
+@reading.get(STUDY + "/notes", response_model=models.Notes)
+async def notes(own: Own) -> Response:
+    """Return the notes of the study and of its trials."""
+    return _json(await own.notes())
 
 
 @reading.get(STUDY + "/best", response_model=models.Trial)

@@ -41,7 +41,7 @@ class Service:
         self.metrics = Metrics()
         self.draining = False
         self._threads = Threads(self.storage, sqlite=str(self.storage.url).startswith("sqlite"))
-        self._tokens = KnownTokens()
+        self._tokens = KnownTokens(settings.own_secret)
         self._hosted: dict[str, Hosted] = {}
         self._open = {"waiting": 0, "streams": 0}
         self._rereading: asyncio.Task[None] | None = None
@@ -170,7 +170,7 @@ class Service:
     async def summaries(self) -> list[dict[str, Any]]:
         """Return all studies."""
         return [
-            short_header(one.header) | {"counts": _counts(one.counts), "best": one.best}
+            short_header(one.header) | {"counts": _counts(one.counts), "best": one.best, "paused": one.paused}
             for one in await self._threads.read(self.storage.studies)
         ]
 
@@ -178,8 +178,9 @@ class Service:
         """Return a study with its counts."""
         header = await self._threads.read(self.storage.find_study, checks.name(name))
         found = [one for one in await self._threads.read(self.storage.studies) if one.header.key == header.key]
-        counts = _counts(found[0].counts) if found else {}
-        return header_document(header) | {"counts": counts}
+        notes = await self._threads.read(self.storage.notes, header.key)
+        counts, paused = (_counts(found[0].counts), found[0].paused) if found else ({}, False)
+        return header_document(header) | {"counts": counts, "paused": paused, "note": notes.get(None, "")}
 
     async def measured(self) -> bytes:
         """Return the metrics."""

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import resource
 import signal
+import socket
 from collections.abc import Callable, Generator
 
 import uvicorn
@@ -25,8 +26,14 @@ SPARE_FILES = 256  # open files besides connections
 _log = logging.getLogger("sonde.server")
 
 
-def serve(settings: Settings, say: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or Ctrl-C; ``say`` prints the first token."""
+def serve(
+    settings: Settings, say: Callable[[str], None], *, listening: socket.socket | None = None,
+    ready: Callable[[], None] | None = None,
+) -> None:  # fmt: skip
+    """Serve until SIGTERM or Ctrl-C; ``say`` prints the first token.
+
+    ``listening`` is a socket to use instead of a new one; ``ready`` is called when requests are answered.
+    """
     logs.set_up(settings.log, settings.log_level)
     _first_token(settings, say)
     if settings.token and not settings.encrypted and not is_loopback(settings.host):
@@ -44,15 +51,20 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         timeout_keep_alive=round(settings.idle_seconds), timeout_graceful_shutdown=DRAIN, backlog=4096,
     )  # fmt: skip
     _load(config)
-    _Server(config, service).run()
+    _Server(config, service, ready).run(None if listening is None else [listening])
 
 
 class _Server(uvicorn.Server):
     """Uvicorn's server; a signal has those who wait answered first, and the process then ends with code 0."""
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, ready: Callable[[], None] | None) -> None:
         super().__init__(config)
-        self._service = service
+        self._service, self._ready = service, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._ready is not None and self.started:
+            self._ready()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -67,7 +79,7 @@ class _Server(uvicorn.Server):
 
 
 def _first_token(settings: Settings, say: Callable[[str], None]) -> None:
-    if not settings.token:
+    if not settings.token or settings.own_secret is not None:
         return
     table = TokenTable(settings.storage)
     secret = table.create_first("admin")

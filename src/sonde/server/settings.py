@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sonde.errors import OptionError
@@ -21,6 +22,8 @@ class Settings:
     certificate: str | None = None  # files of TLS
     key: str | None = None
     token: bool = True  # whether a token is needed
+    own_secret: str | None = None  # a token of this process only, stored nowhere
+    logs: Path | None = None  # of trials, as workers with --logs leave them
     log: str = "text"
     log_level: str = "info"
     max_body: int = 16 * 2**20  # bytes of a request
@@ -42,6 +45,10 @@ class Settings:
             )
         if (self.certificate is None) != (self.key is None):
             raise OptionError("TLS needs both --tls-certificate and --tls-key")
+        if self.logs is not None and not self.logs.is_dir():
+            raise OptionError(
+                f"--logs: there is no folder {str(self.logs)!r}; give the one that workers have as --logs"
+            )
         _check_range("--max-body", self.max_body, 1024, 2**31)
         for name in ("rate", "connections", "waiting", "streams"):
             _check_range(f"--{name}", getattr(self, name), 1, 10**6)

@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from sonde.errors import NoResult, SondeError
+from sonde.errors import NoResult, OptionError, SondeError
+from sonde.server.web import drawing
 from sonde.server.wire import to_wire
 from sonde.study import Study
 from sonde.study.curves import Curves, Settings
@@ -42,8 +43,10 @@ class Commands:
     def suggest(self, ahead: int) -> Answer:
         """Suggest for all waiting asks, and until so many trials wait."""
         started = time.monotonic()
-        added = self._suggester.suggest(ahead)
-        return {"added": added, "exhausted": self._suggester.exhausted, "seconds": time.monotonic() - started}
+        begun = self._suggester.begin(ahead)
+        added = self._suggester.serve(begun)
+        exhausted, seconds = self._suggester.exhausted, time.monotonic() - started
+        return {"added": added, "exhausted": exhausted, "seconds": seconds, "paused": begun.paused}
 
     def best(self) -> Answer:
         """Return the best trial; None with the reason if there is none yet."""
@@ -63,11 +66,27 @@ class Commands:
         outcome = self._curves.stopped(TrialKey(number, token))
         return {"mean": outcome.value, "std": outcome.noise}
 
+    def figures(self) -> Answer:
+        """Return the figures of the study."""
+        return drawing.figures(self._study)
+
+    def figure(self, name: str, options: dict[str, str], data: bool) -> Answer:
+        """Return a figure, or its numbers."""
+        return drawing.figure(self._study, name, options, data=data)
+
+    def explain(self) -> Answer:
+        """Return which strategy suggests, and why."""
+        return drawing.explain(self._study)
+
 
 def main() -> None:
-    """Do what the server says, until it says no more."""
+    """Do what the server says, until it says no more. The argument lowers the priority of this process."""
+    os.nice(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
     answers = _own_output()
-    opening = json.loads(sys.stdin.readline())
+    first = sys.stdin.readline()
+    if not first:  # the server has ended before it had a study for this process
+        return
+    opening = json.loads(first)
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(lines,), daemon=True).start()
     commands: Commands | None = None
@@ -80,7 +99,7 @@ def main() -> None:
             do: Callable[..., Answer] = getattr(commands, what)
             answer = do(**command)
         except SondeError as error:
-            answer = {"error": str(error)}
+            answer = {"error": str(error), "refused": isinstance(error, OptionError)}
         except Exception as error:  # of a strategy: the server must learn the reason
             answer = {"error": describe(error)}
         answers.write(json.dumps({"id": number, **answer}) + "\n")

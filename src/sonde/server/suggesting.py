@@ -20,6 +20,7 @@ BROKEN = 3  # failures in a row after which asks are told
 LONGEST_PAUSE = 60.0  # seconds between two tries of a broken study
 TOGETHER = 0.02  # seconds in which asks gather before the queue is filled again, if nobody waits
 AGAIN = 0.05  # seconds until the next try if another process suggests now
+PAUSED = 1.0  # seconds until the next try of a study that is paused
 
 _log = logging.getLogger("sonde.server")
 
@@ -90,8 +91,12 @@ class Suggesting:
         if answer["added"]:
             self._metrics.suggestion.labels(self._name).observe(answer["seconds"])
             self._watch.news()
-        elif self._watch.waiting and not self.exhausted:  # another process suggests
-            await asyncio.sleep(AGAIN)
+        elif self._watch.waiting and not self.exhausted:
+            if answer["paused"]:
+                with suppress(TimeoutError):  # woken at once if this server resumes it
+                    await asyncio.wait_for(self._wanted.wait(), PAUSED)
+            else:  # another process suggests
+                await asyncio.sleep(AGAIN)
             self._wanted.set()
         if changed:
             self._watch.wake_all()

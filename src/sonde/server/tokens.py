@@ -74,7 +74,7 @@ class TokenTable:
         checks.name(name)
         if days is not None and not (math.isfinite(days) and 0 < days <= MAX_DAYS):
             raise OptionError(f"--days must be more than 0 and at most {MAX_DAYS}, got {days}")
-        secret = PREFIX + secrets.token_hex(32)
+        secret = new_secret()
         now = time.time()
         row = {"name": name, "hash": hashed(secret), "role": role.name.lower(), "created": now,
                "ends": None if days is None else now + days * DAY}  # fmt: skip
@@ -122,15 +122,16 @@ class TokenTable:
 
 
 class KnownTokens:
-    """The tokens of the database as a server knows them."""
+    """The tokens of the database as a server knows them, and one of its own that is stored nowhere, if it has one."""
 
-    def __init__(self) -> None:
+    def __init__(self, own_secret: str | None = None) -> None:
         self._read_at = -math.inf
+        self._own = [] if own_secret is None else [Token("dashboard", hashed(own_secret), Role.ADMIN, 0.0, None)]
         self._by_selector: dict[str, Token] = {}
 
     def update(self, found: list[Token]) -> None:
         """Take what was read from the database."""
-        self._by_selector = {_selector(token.hash): token for token in found}
+        self._by_selector = {_selector(token.hash): token for token in [*found, *self._own]}
         self._read_at = time.monotonic()
 
     @property
@@ -148,6 +149,11 @@ class KnownTokens:
         if token is None or not hmac.compare_digest(token.hash, digest) or not token.valid():
             return None
         return token
+
+
+def new_secret() -> str:
+    """Return a new token."""
+    return PREFIX + secrets.token_hex(32)
 
 
 def hashed(secret: str) -> str:

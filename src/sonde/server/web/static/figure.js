@@ -1,0 +1,128 @@
+// A figure: Plotly's picture of what the server has computed, and its numbers as a table for those who do not see it.
+
+import { at, get, session } from "./api.js";
+import { empty, fill, h, loading, problem, table } from "./dom.js";
+import { count, number } from "./format.js";
+import { isDark, onTheme } from "./theme.js";
+
+const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+
+let library = null, themes = null;
+
+/** Load Plotly's script, once. */
+export function plotly() {
+  library ??= new Promise((resolve, reject) => {
+    const script = h("script", { src: `/ui/plotly.js?v=${encodeURIComponent(session.current.plotly)}` });
+    script.onload = () => resolve(window.Plotly);
+    script.onerror = () => { library = null; reject(new Error("Plotly's script cannot be loaded.")); };
+    document.head.append(script);
+  });
+  return library;
+}
+
+export function theme() {
+  themes ??= get("/ui/theme.json").catch((error) => { themes = null; throw error; });
+  return themes;
+}
+
+/** Draw data into an element; the heading is the page's, so the figure has none. */
+export async function draw(element, { data, layout }, clicked) {
+  const [Plotly, both] = await Promise.all([plotly(), theme()]);
+  const template = both[isDark() ? "dark" : "light"];
+  const titled = data.some((trace) => trace.showlegend !== false && trace.name) && layout.showlegend !== false;
+  const own = {
+    ...layout, template, title: undefined, autosize: true, width: undefined, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    margin: { l: 56, r: 12, t: titled ? 40 : 12, b: 44, ...layout.margin }, ...(STILL.matches ? { transition: { duration: 0 } } : {}),
+  };
+  await Plotly.react(element, data, own, CONFIG);
+  if (clicked && !element.listens) {
+    element.listens = true;
+    element.on("plotly_click", (event) => clicked(event.points[0]));
+  }
+}
+
+/** The number of the trial that a point of a figure stands for, or null. */
+export function trialOf(point) {
+  const told = [point.customdata].flat()[0];
+  return Number.isInteger(told) ? told : null;
+}
+
+/**
+ * A card with a figure of a study. `about` has name, title and options; `refresh` brings it up to date if it was ever
+ * seen: a figure below the edge of the window is not computed.
+ */
+export function figureCard(study, about, { signal, height = 360, clicked, controls = [], heading = about.title }) {
+  const options = {};
+  const title = h("h2", null, heading), note = h("p", { class: "figure-note" });
+  const plot = h("div", { class: "plot", role: "img", "aria-label": `${heading}. The numbers are in the table below.` });
+  const body = h("div", { class: "figure-body", style: `--height: ${height}px` }, loading("the figure"));
+  const numbers = h("details", { toggle: () => numbers.open && showNumbers() }, h("summary", null, "The numbers"));
+  const element = h("figure", { class: "card figure" }, h("div", { class: "figure-head" }, title, note), controls.length ? h("div", { class: "options" }, controls.map((own) => own(choose))) : null, body, numbers);
+  let wanted = false, seen = false, last = null;
+
+  function choose(name, value) {
+    if (value === "") delete options[name]; else options[name] = value;
+    refresh();
+  }
+
+  const path = (...parts) => {
+    const query = new URLSearchParams(options);
+    return at(study, "figures", about.name, ...parts) + (query.size ? `?${query}` : "");
+  };
+
+  async function refresh() {
+    wanted = true;
+    if (!seen || signal.aborted) return;
+    if (!session.current.plotly) return void fill(body, empty("Figures need Plotly", h("pre", null, "pip install 'sonde[plots]'")));
+    body.classList.toggle("stale", last !== null);
+    try {
+      const told = await get(path(), signal);
+      if (told.problem) { last = null; return void fill(body, empty("Nothing to draw yet", h("p", null, told.problem))); }
+      last = told;
+      await paint();
+      if (numbers.open) await showNumbers();
+    } catch (error) {
+      if (error.name !== "AbortError") { last = null; fill(body, problem(error, error.status === 422 ? null : refresh)); }
+    } finally {
+      body.classList.remove("stale");
+    }
+  }
+
+  async function paint() {
+    if (!last) return;
+    note.textContent = last.layout?.title?.subtitle?.text ?? "";
+    plot.style.height = `${last.layout?.height ?? height}px`;
+    if (!plot.isConnected) fill(body, plot);
+    await draw(plot, structuredClone(last), clicked);
+  }
+
+  async function showNumbers() {
+    try {
+      const told = await get(path("data"), signal);
+      if (told.problem) return void fill(numbers, numbers.firstChild, h("p", { class: "soft" }, told.problem));
+      const numeric = told.columns.map((_, place) => told.rows.every((row) => typeof row[place] !== "string" || ["nan", "inf", "-inf"].includes(row[place])));
+      const columns = told.columns.map((text, place) => ({ title: text, numeric: numeric[place], cell: (row) => (row[place] === "nan" ? "–" : number(row[place])) }));
+      const more = told.total > told.rows.length ? `The first ${count(told.rows.length)} of ${count(told.total)} rows. ` : "";
+      fill(numbers, numbers.firstChild, table(`Numbers of: ${heading}`, columns, told.rows), h("p", { class: "figure-note" }, more, told.note));
+    } catch (error) {
+      if (error.name !== "AbortError") fill(numbers, numbers.firstChild, problem(error));
+    }
+  }
+
+  const watching = new IntersectionObserver((entries) => {
+    if (entries.some((one) => one.isIntersecting)) { seen = true; watching.disconnect(); if (wanted) refresh(); }
+  }, { rootMargin: "200px" });
+  watching.observe(element);
+  const unwatch = onTheme(paint);
+  signal.addEventListener("abort", () => { watching.disconnect(); unwatch(); if (plot.listens || plot.data) window.Plotly?.purge(plot); });
+  return { element, refresh };
+}
+
+/** A figure of data that the page already has. */
+export async function drawOwn(plot, traces, layout, signal, clicked) {
+  const paint = () => draw(plot, { data: structuredClone(traces), layout: structuredClone(layout) }, clicked);
+  const unwatch = onTheme(paint);
+  signal.addEventListener("abort", () => { unwatch(); window.Plotly?.purge(plot); });
+  await paint();
+}
