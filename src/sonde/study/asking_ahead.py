@@ -16,10 +16,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from sonde.activity import watching
+from sonde.activity import doing, watching
 from sonde.errors import SondeError
 from sonde.storage.rules import new_token
-from sonde.study.asking import SUGGESTER_LEASE
+from sonde.study.asking import PAUSED, SUGGESTER_LEASE
 from sonde.study.suggester import Suggester
 from sonde.trials import Trial
 
@@ -35,6 +35,7 @@ class AskingAhead:
     def __init__(self, study: Study, limit: int | None, wake: Callable[[], None], show: Callable[[str], None]) -> None:
         self._study, self._limit, self._wake, self._show = study, limit, wake, show
         self._tokens: list[str] = []  # of the tickets
+        self._withdrawn: list[str] = []
         self._ahead = 0
         self._seconds, self._ended = 0.0, 0  # of trials that have ended
         self._changed = threading.Condition()
@@ -43,6 +44,7 @@ class AskingAhead:
         self._renewed = 0.0
         self._suggester: Suggester | None = None
         self._error: BaseException | None = None
+        self.paused = False  # whether the study was when it was last asked
         self._thread: threading.Thread | None = None
 
     @property
@@ -74,7 +76,7 @@ class AskingAhead:
         with self._claiming:
             self._renewed = time.monotonic()
             self._tokens += [new_token() for _ in range(more)]
-            trials, missing = self._study._claim(self._tokens, self._limit)
+            trials, missing, self.paused = self._study._claim(self._tokens, self._limit)
             given = {trial.token for trial in trials}
             left_over = [token for token in self._tokens if token not in given]
             self._tokens = [] if exhausted else left_over[:missing]
@@ -124,10 +126,20 @@ class AskingAhead:
             tokens = list(self._tokens)
             if self._closed:
                 return False
-        if not self._suggest() and tokens:
+        if self.paused:
+            self._wait_for_end_of_pause()
+        elif not self._suggest() and tokens:
             self._study._await(tokens)
         self._tell()
         return True
+
+    def _wait_for_end_of_pause(self) -> None:
+        """Wait until the study is resumed, or nothing is wanted any more; the loop keeps its tickets valid."""
+        with doing(PAUSED):
+            while self.paused and self._tokens and not self._closed:
+                self._study._await(list(self._tokens))
+                self.paused = self._study.paused
+                self._tell()
 
     def _suggest(self) -> bool:
         """Suggest a batch, unless others do; return whether any trials were added."""
@@ -148,6 +160,7 @@ class AskingAhead:
         with self._changed:
             tokens, self._tokens, self._ahead = self._tokens, [], 0
         if tokens:
+            self._withdrawn += tokens
             self._study._give_up(tokens)
 
     def close(self) -> None:
@@ -161,3 +174,6 @@ class AskingAhead:
             self.withdraw()
         if self._thread is not None:
             self._thread.join(_LONGEST_JOIN)
+            if self._withdrawn and self._study.storage.suggests_by_itself:  # the thread may have asked for them since
+                with suppress(SondeError):
+                    self._study._give_up(self._withdrawn)

@@ -14,6 +14,8 @@ from sonde.space.parameters import as_float
 from sonde.text import is_encodable
 from sonde.trials.attributes import plain_attributes
 
+LONGEST_NOTE = 100_000  # characters
+
 DEFAULT_NAME = "default"  # on the command line, too
 
 
@@ -55,6 +57,16 @@ def name(value: Any, *, stored: bool = False) -> str:
         raise OptionError(f"name must be a non-empty string of at most 500 characters, got {value!r}")
     if not is_encodable(value):
         raise OptionError(f"name has a lone surrogate (half a character), which no database can store, got {value!r}")
+    return value
+
+
+def note(value: Any) -> str:
+    """Return a note."""
+    if not isinstance(value, str) or len(value) > LONGEST_NOTE:
+        got = f"{len(value):,} characters" if isinstance(value, str) else repr(value)
+        raise OptionError(f"a note must be a text of at most {LONGEST_NOTE:,} characters, got {got}")
+    if "\0" in value or not is_encodable(value):
+        raise OptionError("the note has a NUL or a lone surrogate (half a character), which no database can store")
     return value
 
 

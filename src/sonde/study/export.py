@@ -28,8 +28,8 @@ FORMATS = ("csv", "json")
 _BEFORE = ("number", "state", "value")
 _AFTER = ("noise", "error", "worker", "created", "started", "finished", "duration", "retry_of")
 _DOCUMENT = ("number", "state", "params", "value", "gradient", "hessian", "noise", "constraints", "error", "worker",
-             "created", "started", "finished", "duration", "retry_of", "attributes", "mean", "std",
-             "curve")  # fmt: skip
+             "created", "started", "finished", "duration", "retry_of", "seen", "suggested_in", "batch", "attributes",
+             "mean", "std", "curve")  # fmt: skip
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # a formula of a spreadsheet, or text that looks as if it had been quoted
 _QUOTED = re.compile(r"'+[=+\-@\t\r]")
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from sonde.activity import doing, watching
 from sonde.errors import AllFailed, Interrupted, OptionError, TrialError
 from sonde.execution import Executor, Inline, Processes, Report, Task
+from sonde.study.asking import PAUSED
 from sonde.study.asking_ahead import AskingAhead
 from sonde.study.front import Front
 from sonde.study.identity import key_of
@@ -126,7 +127,7 @@ class Run:
         """Return the next trials; note whether the space or the common budget is exhausted."""
         if self.asking is None:
             with doing("suggesting"):
-                trials = self.study._ask(wanted, limit=self.total_trials) if wanted else []
+                trials = self.study._ask(wanted, limit=self.total_trials, until=self.deadline) if wanted else []
             self.finished = len(trials) < wanted
             return trials
         budget = self.total_trials if self.n_trials is None else self.n_trials
@@ -225,6 +226,11 @@ class Run:
         if self.total_trials is not None:
             done, failed, stopped = (history.count(*states) for states in (ENDED, [State.FAILED], [State.STOPPED]))
         self.progress.show(done, failed, best, front, stopped)
+        self.progress.draw(history)
+
+    def stage(self, what: str) -> None:
+        """Show the activity that begins; during a pause, that."""
+        self.progress.stage(PAUSED if self.asking is not None and self.asking.paused else what)
 
     def counts(self, *states: State) -> int:
         """Return how many trials of the study are in these states."""
@@ -285,14 +291,15 @@ def run_loop(
     total = total_trials if n_trials is None else n_trials
     study._stopping = False
     pending = Pending(task, own or executor, trial_timeout)  # type: ignore[arg-type]
-    with progress_for(study.name, total, wanted=progress) as shown, watching(shown.stage):
+    with progress_for(study.name, total, wanted=progress) as shown:
         failures = RepeatedFailures(give_up_after)
         here = isinstance(own, Inline)
         asking = (
             None if here else AskingAhead(study, total_trials, pending.wake, partial(_show_if_idle, shown, pending))
         )
         run = Run(study, pending, room, n_trials, total_trials, deadline, callbacks, catch, failures, shown, asking)
-        _to_the_end(run, own)
+        with watching(run.stage):
+            _to_the_end(run, own)
 
 
 def _to_the_end(run: Run, own: Inline | Processes | None) -> None:
@@ -312,8 +319,8 @@ def _to_the_end(run: Run, own: Inline | Processes | None) -> None:
 
 
 def _show_if_idle(progress: Progress, pending: Pending, what: str) -> None:
-    """Show what the suggester does, while no trial runs."""
-    if not pending:
+    """Show what the suggester does while no trial runs, and pauses."""
+    if not pending or what == PAUSED:
         progress.stage(what)
 
 

@@ -10,12 +10,14 @@ import numpy as np
 
 from sonde.arrays import Array, Integers
 from sonde.errors import NoResult, OptionError
+from sonde.html import card, scatter, table
 from sonde.space import Space
 from sonde.strategies import Strategy
 from sonde.strategies.port import Model
 from sonde.strategies.registry import make_strategy
 from sonde.trials import History
 
+SHOWN = 20  # predictions in a notebook
 EXACT = 1000  # results up to which a strategy without a model gets an exact Gaussian process
 
 
@@ -24,6 +26,14 @@ class Prediction(NamedTuple):
 
     mean: Any
     std: Any
+
+    def _repr_html_(self) -> str:
+        means, stds = np.atleast_1d(self.mean).tolist(), np.atleast_1d(self.std).tolist()
+        rows = list(zip(means, stds, strict=True))
+        more = f"<div>{len(rows):,} predictions in all</div>" if len(rows) > SHOWN else ""
+        if np.ndim(self.mean) == 0:
+            return card("Prediction", [("value", f"{means[0]:.6g} ± {stds[0]:.3g}")])
+        return card("Predictions", [], more=table(rows[:SHOWN], ["mean", "std"]) + more)
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,15 @@ class Diagnosis:
         """Spearman's rank correlation between values and predictions; 1 if the order is right."""
         ranks = np.argsort(np.argsort([self.values, self.means], kind="stable"), kind="stable")
         return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("results", len(self.values)),
+            ("rank correlation", f"{self.correlation:.2f}"),
+            ("within the 95% interval", f"{100 * self.coverage:.0f}%"),
+        ]
+        drawn = scatter(self.values, self.means, what="prediction without the trial (up) over its value (right)")
+        return card("Leave-one-out predictions", facts, drawn)
 
     def __str__(self) -> str:
         worst = int(np.argmax(np.abs(self.scores)))

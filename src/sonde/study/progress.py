@@ -1,6 +1,7 @@
 """The progress of a run: a bar in a terminal or notebook, otherwise a line from time to time.
 
-Both show how many trials are done, the current activity, and how many seconds it has taken so far.
+A notebook has the history as a drawing below the bar. Bar and lines
+show how many trials are done, the current activity, and how many seconds it has taken so far.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from sonde.text import printable
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+    from sonde.study.live import LiveFigure
+    from sonde.trials import History
 
 _LINE_EVERY = 10.0  # seconds, where there is no terminal
 _SILENCE = 2.0  # seconds that a new activity may take before a line reports it
@@ -61,12 +65,15 @@ class Progress:
     def show(self, done: int, failed: int, best: float | None, front: int | None = None, stopped: int = 0) -> None:
         """Show the counts of this run and the best value so far; of several objectives, the size of the front."""
 
+    def draw(self, history: History) -> None:
+        """Draw the history, where there is room for a drawing."""
+
     def stage(self, what: str) -> None:
         """Show the activity that begins; "" when it ends."""
 
 
 class Bar(Progress):
-    """A Rich progress bar; Rich redraws it regularly, so that its seconds advance."""
+    """A Rich progress bar; Rich redraws it regularly, so that its seconds advance. A notebook has a drawing below."""
 
     def __init__(self, title: str, total: int | None, console: Any) -> None:
         from rich.console import Group
@@ -84,12 +91,20 @@ class Bar(Progress):
         self._live = Live(Group(self._bar, self._stage), console=console, refresh_per_second=10)
         self._task = self._bar.add_task(short(title), total=total, count="", best="", failed="")
         self._first: int | None = None
+        self._in_notebook = console.is_jupyter
+        self._figure: LiveFigure | None = None
 
     def __enter__(self) -> Self:
         self._live.start(refresh=True)
+        if self._in_notebook:
+            from sonde.study.live import LiveFigure
+
+            self._figure = LiveFigure()
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._figure is not None:
+            self._figure.finish()
         self._live.update(self._bar, refresh=True)  # in a notebook stop() does not redraw, and would not show the end
         self._live.stop()
 
@@ -100,6 +115,10 @@ class Bar(Progress):
             count=counted(done, self._total, self._first), best=goal(best, front),
             failed=ended_early(failed, stopped),
         )  # fmt: skip
+
+    def draw(self, history: History) -> None:
+        if self._figure is not None:
+            self._figure.draw(history)
 
     def stage(self, what: str) -> None:
         self._stage.begin(what)

@@ -7,20 +7,24 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from sonde.errors import NoResult, OptionError
 from sonde.space import Space
 from sonde.storage import Storage, StudyHeader
 from sonde.strategies import Strategy
-from sonde.strategies.port import Model
-from sonde.study import export, identity, predicting
+from sonde.strategies.port import Distributions, Model
+from sonde.study import cards, export, identity, predicting
 from sonde.study import front as fronts
 from sonde.study.best import Best, best_value
+from sonde.study.columns import Columns
 from sonde.study.curves import Curves, Reporter
+from sonde.study.verification import Verification
+from sonde.study.verifying import unused, verify
 from sonde.trials import History, State, Trial, TrialRecord
 from sonde.trials.objectives import Objectives
 from sonde.trials.reason import one_line
+from sonde.trials.times import Times
 from sonde.trials.trial import to_trial
 
 if TYPE_CHECKING:
@@ -67,6 +71,22 @@ class StudyReader:
         return self._header.seed
 
     @property
+    def paused(self) -> bool:
+        """Whether nothing begins until ``study.resume()``."""
+        return self.storage.paused(self._header.key)
+
+    @property
+    def note(self) -> str:
+        """The note of the study, a text for people; ``set_note`` replaces it."""
+        return self.storage.notes(self._header.key).get(None, "")
+
+    @property
+    def notes(self) -> dict[int, str]:
+        """The notes of trials, by number."""
+        found = self.storage.notes(self._header.key)
+        return {number: text for number, text in found.items() if number is not None}
+
+    @property
     def history(self) -> History:
         """All trials as arrays, up to date."""
         with self._lock:
@@ -85,6 +105,26 @@ class StudyReader:
             for number in reported - {record.number for record in records}:
                 self._trials[number] = replace(self._trials[number], curve=self._curves.of(number))
             return list(self._trials)
+
+    @property
+    def times(self) -> Times:
+        """When and where each trial ran, as columns by number; quick, also with many trials."""
+        return self._columns.times()
+
+    @cached_property
+    def _columns(self) -> Columns:
+        return Columns(self.storage, self._header.key)
+
+    @property
+    def learns_distributions(self) -> bool:
+        """Whether ``distributions`` returns some."""
+        return self._strategy.learns_distributions(self.space, self.history)
+
+    def distributions(self) -> Distributions | None:
+        """Return how the distribution of the strategy ``igo`` has moved; None where no distribution is learned."""
+        history = self.history
+        with self._modelling:
+            return self._strategy.distributions(self.space, history, self.seed)
 
     def trial(self, number: int) -> Trial:
         """Return the current state of one trial."""
@@ -213,6 +253,38 @@ class StudyReader:
                 return function(history)
             return {name: function(history.of(k)) for k, name in enumerate(self.objectives.names)}
 
+    def verify(self, progress: Callable[[int, int], object] | None = None) -> Verification:
+        """Replay the study: is every suggestion what the strategy suggests from the seed and the results before it?
+
+        It says from which trial on, if any, one is not, and what cannot be checked. ``progress`` is called with the
+        number of suggestions replayed so far and that of all. It takes about as long as the suggestions have taken.
+        """
+        history = History(self.space, self.objectives.each[0].sign, objectives=self.objectives)
+        return verify(
+            self.storage, self._header.key, history, unused(self._strategy, self._header.strategy), self.seed,
+            shown=self._header.strategy, progress=progress,
+        )  # fmt: skip
+
+    def advice(self) -> list[str]:
+        """Return what the results advise, in sentences with their numbers; the most urgent first."""
+        from sonde.report import advice
+
+        return advice(self)
+
+    @overload
+    def report(self) -> str: ...
+    @overload
+    def report(self, path: str | os.PathLike[str]) -> None: ...
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """Write a report to an HTML file that needs nothing else; without a path, return it as text."""
+        from sonde.report.page import page_of, write
+
+        if path is None:
+            return page_of(self)
+        write(self, path)
+        return None
+
     def dataframe(self) -> pd.DataFrame:
         """Return all trials as a pandas DataFrame, one row each."""
         return export.dataframe(self.trials, self.space)
@@ -223,6 +295,9 @@ class StudyReader:
         In CSV, text that a spreadsheet would run (beginning with = + - @) gets an apostrophe before it, unless ``raw``.
         """
         export.write(self.trials, self.space, path, raw=raw)
+
+    def _repr_html_(self) -> str:
+        return cards.card_of(self, self._strategy)
 
     def _shown(self, record: TrialRecord) -> Trial:
         shown = to_trial(record, self.space, self._header.key, self.objectives)

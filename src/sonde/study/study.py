@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import weakref
@@ -179,22 +180,26 @@ class Study(StudyReader):
             raise SpaceExhausted(f"all {self.space.size:.0f} configurations of the space have been tried")
         return trials[0] if count is None else trials
 
-    def _ask(self, count: int, asker: Asker | None = None, limit: int | None = None) -> list[Trial]:
+    def _ask(
+        self, count: int, asker: Asker | None = None, limit: int | None = None, until: float = math.inf
+    ) -> list[Trial]:
         """Ask as this study, whose heartbeat renews the leases, or as another asker, whose leases it does not renew."""
-        with self._lock:
-            records = asking.ask(
-                self.storage, self._header.key, count, asker or self._asker, self._suggest,
-                since=lambda: self._history.revision, limit=limit,
-            )  # fmt: skip
-            if asker is None:
-                self._heartbeat.hold(record.token for record in records)
-            return [self._shown(record) for record in records]
+        records = asking.ask(
+            self.storage, self._header.key, count, asker or self._asker, self._suggest,
+            since=lambda: self._history.revision, limit=limit, lock=self._lock, until=until,
+        )  # fmt: skip
+        if asker is None:
+            self._heartbeat.hold(record.token for record in records)
+        return [self._shown(record) for record in records]
 
-    def _claim(self, tokens: Sequence[str], limit: int | None = None) -> tuple[list[Trial], int]:
-        """Return the trials that are there for these asks, and how many others will follow; leave tickets for them."""
+    def _claim(self, tokens: Sequence[str], limit: int | None = None) -> tuple[list[Trial], int, bool]:
+        """Return the trials that are there for these asks, how many others will follow, and whether there is a pause.
+
+        Those that will follow have tickets.
+        """
         reply = self.storage.begin_ask(self._header.key, tokens, self._asker, limit=limit, suggests=False)
         self._heartbeat.hold(record.token for record in reply.claimed)
-        return [self._shown(record) for record in reply.claimed], reply.missing
+        return [self._shown(record) for record in reply.claimed], reply.missing, reply.paused
 
     def _await(self, tokens: Sequence[str]) -> None:
         """Wait until there may be trials for these asks."""
@@ -208,9 +213,22 @@ class Study(StudyReader):
         if reply.changes is not None:
             self._history.update(reply.changes)
         with self._heartbeat, self._modelling, interruptible():
-            key, count = Key(self.seed, reply.next_number), len(reply.suggest_for) + reply.ahead
-            rows = self._strategy.suggest(self.space, self._history, count, key)
+            key = Key(self.seed, reply.next_number)
+            rows = self._strategy.suggest(self.space, self._history, reply.wanted, key)
         return [pack_row(row) for row in rows]
+
+    def pause(self) -> None:
+        """Have nothing begin until ``resume``: asks of all processes wait, running trials end."""
+        self.storage.set_paused(self._header.key, True)
+
+    def resume(self) -> None:
+        """End a pause: those that wait go on."""
+        self.storage.set_paused(self._header.key, False)
+
+    def set_note(self, text: str, trial: Trial | int | None = None) -> None:
+        """Replace the note of the study, or of a trial; an empty text removes it."""
+        number = None if trial is None else identity.number_of(trial)
+        self.storage.set_note(self._header.key, checks.note(text), number)
 
     def _apart(self) -> Study:
         """Return a study that suggests in another thread: an asker with a history of its own and the same strategy."""

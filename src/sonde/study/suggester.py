@@ -55,7 +55,7 @@ class Suggester:
             return False
         storage.finish_ask(study, reply, rows, [], asker)
         self.seconds = time.monotonic() - started
-        self.exhausted = len(rows) < len(reply.suggest_for) + reply.ahead
+        self.exhausted = len(rows) < reply.wanted
         return bool(rows)
 
     def close(self) -> None:

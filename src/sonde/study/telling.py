@@ -16,13 +16,13 @@ from sonde.study import checks, export
 from sonde.trials import Evaluation, Outcome, State, Trial, TrialRecord, failure, to_outcome
 from sonde.trials.objectives import ONE, Objectives
 from sonde.trials.outcome import stopped
-from sonde.trials.trial import pack_row
+from sonde.trials.trial import Batch, pack_row
 
 EXTRAS = ("gradient", "hessian", "noise", "constraints")
 _TOLD = {"params", "value", "failed", "attributes", "curve", *EXTRAS}
 _PREDICTED = {"mean", "std"}  # of the final value of a stopped trial
 _SHOWN = {"number", "state", "error", "worker", "created", "started", "finished", "duration", "retry_of", "token",
-          "study", "revision", *_PREDICTED}  # fmt: skip
+          "study", "revision", "seen", "suggested_in", "batch", *_PREDICTED}  # fmt: skip
 
 _INACTIVE = object()
 
@@ -114,6 +114,9 @@ def to_record(importer: Importer, document: Mapping[str, Any], objectives: Objec
         retry_of=document["retry_of"],
         attributes=document["attributes"],
         token=document.get("token"),
+        seen=document.get("seen"),
+        suggested_in=document.get("suggested_in"),
+        batch=Batch(*document["batch"]) if document.get("batch") else None,
     )
 
 
