@@ -58,6 +58,9 @@ class Result:
         """The best value."""
         return self.best_value
 
+    def _repr_html_(self) -> str:
+        return self.study._repr_html_()
+
     def __repr__(self) -> str:
         trials = len(self.study.history)
         if self.study.objectives.several:

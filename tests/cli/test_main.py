@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from sonde.cli.commands import COMMANDS
+from sonde.cli.main import app
 from sonde.version import __version__
 
 Cli = Callable[..., Any]
@@ -15,17 +17,47 @@ Cli = Callable[..., Any]
 HEAVY = ("jax", "sqlalchemy", "alembic", "numpy", "rich", "sonde.study", "sonde.space", "sonde.storage")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"]])
-def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
-    code = (
-        "import sys\n"
-        "from sonde.cli.main import main\n"
-        "try:\n    main()\nfinally:\n    print('loaded', *sys.modules, file=sys.stderr)\n"
-    )
-    ended = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
-    loaded = set(ended.stderr.split())
+LOADED = (
+    "import sys\n"
+    "from sonde.cli.main import main\n"
+    "try:\n    main()\nfinally:\n    print('loaded', *sys.modules, file=sys.stderr)\n"
+)
+
+
+def _loaded(*arguments: str) -> set[str]:
+    """Return the modules that a command loads."""
+    ended = subprocess.run([sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True)
+    return set(ended.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_loads_nothing_heavy(name: str) -> None:
+    assert not _loaded(name, "--help") & set(HEAVY)
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_no_command_is_loaded_for_the_list_of_commands(option: str) -> None:
+    loaded = _loaded(option)
     assert "click" in loaded
     assert not loaded & set(HEAVY)
+    assert not loaded & {f"sonde.cli.{place.module}" for place in COMMANDS.values()}
+
+
+@pytest.mark.usefixtures("study")
+def test_a_view_of_a_study_loads_its_storage_and_arrays_only() -> None:
+    loaded = _loaded("show", "--once")
+    assert {"sonde.storage.sql", "sonde.trials", "numpy", "rich"} <= loaded
+    heavy = (
+        "sonde.study",
+        "sonde.strategies",
+        "sonde.surrogates",
+        "sonde.execution",
+        "jax",
+        "scipy",
+        "plotly",
+        "pandas",
+    )
+    assert not [module for module in loaded if module.startswith(heavy)]
 
 
 @pytest.mark.jax  # where it is hidden, nothing can load it
@@ -46,16 +78,13 @@ def test_version(cli: Cli) -> None:
 def test_help_lists_every_command(cli: Cli) -> None:
     ended = cli("--help")
     assert ended.code == 0
-    for command in ("run", "best", "trials", "studies", "export", "delete"):
+    for command in COMMANDS:
         assert f"\n  {command} " in ended.out
 
 
-@pytest.mark.parametrize("command", ["run", "best", "trials", "studies", "export", "delete"])
-def test_every_option_has_a_help_text(cli: Cli, command: str) -> None:
-    from sonde.cli.main import app
-
-    options: Any = app.commands[command].params
-    assert all(option.help for option in options)
+@pytest.mark.parametrize("command", ["run", "show", "best", "trials", "studies", "ask", "tell", "export", "delete"])
+def test_commands_of_a_study_have_the_common_options(command: str) -> None:
+    options: Any = app.get_command(None, command).params
     names = {name for option in options for name in option.opts}
     assert {"--storage", "--json"} <= names
     assert ("--name" in names) == (command != "studies")
@@ -67,7 +96,7 @@ def test_run_shows_an_example(cli: Cli) -> None:
     assert "--lr '{lr:float:1e-5..1e-1:log}' \\\n" in out
 
 
-@pytest.mark.parametrize("command", ["best", "trials", "studies", "export", "delete"])
+@pytest.mark.parametrize("command", ["show", "best", "trials", "studies", "explain", "ask", "export", "delete"])
 @pytest.mark.parametrize("url", ["sqlite:///none.db", "none.db", "sqlite+pysqlite:///none.db?timeout=5"])
 def test_looking_never_creates_a_database(cli: Cli, command: str, url: str) -> None:
     ended = cli(command, "--storage", url)

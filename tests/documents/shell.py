@@ -81,5 +81,5 @@ def check_sonde(command: str) -> None:
     """Check that the command line has a command and its options."""
     name, *words = shlex.split(command)[1:]
     words = words[: words.index("--")] if "--" in words else words  # what follows is the program's
-    known = {option for parameter in app.commands[name].params for option in parameter.opts}
+    known = {option for parameter in app.get_command(None, name).params for option in parameter.opts}
     assert {word for word in words if word.startswith("-")} <= known, f"sonde {name} has {sorted(known)}"

@@ -20,7 +20,7 @@ import click
 
 from sonde.cli.template import argument_text
 from sonde.errors import OptionError
-from sonde.text import is_encodable
+from sonde.text import folder_name, is_encodable
 
 if TYPE_CHECKING:
     from sonde.trials import Trial
@@ -52,7 +52,7 @@ def trial_folder(logs: Path | None, study: str, number: int) -> Iterator[Path]:
         with TemporaryDirectory(prefix="sonde-", ignore_cleanup_errors=True) as made:
             yield Path(made)
         return
-    within = logs / (re.sub(r"[^\w.-]", "_", study).lstrip(".") or "study")
+    within = logs / folder_name(study)
     within.mkdir(exist_ok=True)
     yield _created(within, number)
 

@@ -1,30 +1,52 @@
-"""The command-line application: its commands, and error messages in one line."""
+"""The command-line application: its commands, loaded when they are used, and error messages in one line."""
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import click
 
-from sonde.cli.manage import delete, export
-from sonde.cli.run import run
-from sonde.cli.serve import serve
-from sonde.cli.show import best, studies, trials
-from sonde.cli.token import token
-from sonde.cli.worker import worker
+from sonde.cli.commands import COMMANDS
 from sonde.errors import SondeError
 from sonde.text import printable
 from sonde.version import __version__
 
+COMPLETE = "_SONDE_COMPLETE"  # Click's name for the variable by which a shell asks for completions
+
 
 class Application(click.Group):
-    """Commands in the order in which they are added; a ``SondeError`` is one line on standard error."""
+    """The commands of the table; a ``SondeError`` is one line on standard error."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
-        return list(self.commands)
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context | None, cmd_name: str) -> click.Command | None:
+        """Load a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        place = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(f"sonde.cli.{place.module}"), place.function)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, place.help) for name, place in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Complete the name of a command, without loading any, or an option."""
+        from click.shell_completion import CompletionItem
+
+        found = [name for name in COMMANDS if name.startswith(incomplete)]
+        return [
+            *(CompletionItem(name, help=COMMANDS[name].help) for name in found),
+            *click.Command.shell_complete(self, ctx, incomplete),
+        ]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
@@ -45,17 +67,19 @@ class Application(click.Group):
 def app() -> None:
     """Find good settings of any program in few runs.
 
-    Begin with: sonde run --help
+    \b
+    Examples:
+      sonde run -n 30 -- python train.py --lr '{lr:float:1e-5..1e-1:log}'
+      sonde show
+      sonde run --help
     """
-
-
-for command in (run, worker, best, trials, studies, export, delete, serve, token):
-    app.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line."""
     warnings.showwarning = _show_warning
+    if COMPLETE in os.environ:
+        import_module("sonde.cli.completion")
     app(arguments, prog_name="sonde")
 
 

@@ -8,15 +8,8 @@ from pathlib import Path
 import click
 
 from sonde.cli import output
-from sonde.cli.opening import (
-    anywhere_option,
-    existing_storage,
-    existing_study,
-    json_option,
-    name_option,
-    only_study,
-    token_option,
-)
+from sonde.cli.opening import existing_storage, existing_study, only_study
+from sonde.cli.options import anywhere_option, json_option, name_option, token_option
 from sonde.errors import OptionError
 from sonde.text import printable
 
@@ -38,7 +31,13 @@ _FORMATS = ("csv", "json")
 @click.option("--raw", is_flag=True, help="Do not put an apostrophe before text that a spreadsheet would run.")
 @json_option
 def export(storage: str, name: str | None, target: Path | None, kind: str | None, raw: bool, as_json: bool) -> None:
-    """Write all trials of a study as CSV or JSON."""
+    """Write all trials of a study as CSV or JSON.
+
+    \b
+    Examples:
+      sonde export -o trials.csv
+      sonde export --name cnn --format json
+    """
     chosen = _format(target, "json" if as_json else kind)
     with existing_study(storage, name) as study:
         from sonde.study.export import text
@@ -60,7 +59,13 @@ def export(storage: str, name: str | None, target: Path | None, kind: str | None
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @json_option
 def delete(storage: str, name: str | None, yes: bool, as_json: bool) -> None:
-    """Delete a study and its trials."""
+    """Delete a study and its trials.
+
+    \b
+    Examples:
+      sonde delete --name cnn
+      sonde delete --name cnn --yes
+    """
     from sonde.study import checks
 
     with existing_storage(storage) as opened:

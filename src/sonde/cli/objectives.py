@@ -43,13 +43,18 @@ def declared(
             f"--objective needs two or more, such as {EXAMPLE}; for one, give --direction {only} and print the value "
             "last"
         )
-    limits = _unique([_number(text, "--threshold", "latency=20") for text in thresholds], "--threshold")
+    limits = numbers_in(thresholds, "--threshold", "latency=20")
     return named, limits or None
 
 
 def weights_in(text: str) -> dict[str, float]:
     """Return the option ``--weights`` as ``weights`` of ``Study.best``."""
-    return _unique([_number(each, "--weights", "loss=2,latency=1") for each in text.split(",")], "--weights")
+    return numbers_in(text.split(","), "--weights", "loss=2,latency=1")
+
+
+def numbers_in(texts: Sequence[str], option: str, example: str) -> dict[str, float]:
+    """Return an option NAME=NUMBER that may be repeated."""
+    return _unique([_number(text, option, example) for text in texts], option)
 
 
 def _objective(text: str) -> tuple[str, str]:
@@ -59,12 +64,20 @@ def _objective(text: str) -> tuple[str, str]:
     return name, _DIRECTIONS[direction]
 
 
-def _number(text: str, option: str, example: str) -> tuple[str, float]:
-    name, _, number = text.rpartition("=")
+def as_number(text: str) -> float | None:
+    """Return a text as a number; None if it is none."""
     try:
-        return name.strip(), float(number)
+        return float(text)
     except ValueError:
-        raise OptionError(f"{option} must be NAME=NUMBER, e.g. {example}, got {text!r}") from None
+        return None
+
+
+def _number(text: str, option: str, example: str) -> tuple[str, float]:
+    name, _, written = text.rpartition("=")
+    number = as_number(written)
+    if number is None:
+        raise OptionError(f"{option} must be NAME=NUMBER, e.g. {example}, got {text!r}")
+    return name.strip(), number
 
 
 def _unique(pairs: Sequence[tuple[str, Any]], option: str) -> dict[str, Any]:

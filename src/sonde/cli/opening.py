@@ -1,4 +1,4 @@
-"""What several commands share: options, and opening existing storages. A command that only reads creates none.
+"""Opening existing storages and studies. A command that only reads creates none.
 
 A storage is a database, or a service that has one.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,23 +20,7 @@ if TYPE_CHECKING:
     from sonde.study import Study
 
 
-storage_option = click.option(
-    "--storage", metavar="URL", envvar="SONDE_STORAGE", show_envvar=True, default="sqlite:///sonde.db",
-    help="Database: sqlite:///file.db, a path ending in .db, or postgresql://...",
-)  # fmt: skip
-anywhere_option = click.option(
-    "--storage", metavar="URL", envvar="SONDE_STORAGE", show_envvar=True, default="sqlite:///sonde.db",
-    help="Database: sqlite:///file.db, a path ending in .db, postgresql://..., or a service: http://host:8080",
-)  # fmt: skip
-token_option = click.option(
-    "--token", metavar="TOKEN", envvar="SONDE_TOKEN", show_envvar=True, expose_value=False, is_eager=True,
-    help="Token for a service; others of this machine can see what is on a command line.",
-    callback=lambda context, _, value: context.meta.__setitem__(_TOKEN, value),
-)  # fmt: skip
-_TOKEN = "sonde.token"  # where a context keeps it
-study_option = partial(click.option, "--name", metavar="NAME", envvar="SONDE_NAME", show_envvar=True)
-name_option = study_option(help="Name of the study; not needed for the only one.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+TOKEN = "sonde.token"  # where a context keeps the token of a service
 
 
 def is_service(url: str) -> bool:
@@ -51,7 +34,7 @@ def place(url: str, **options: Any) -> str | Storage:
         return url
     from sonde.remote import RemoteStorage
 
-    return RemoteStorage(url, click.get_current_context().meta.get(_TOKEN), **options)
+    return RemoteStorage(url, click.get_current_context().meta.get(TOKEN), **options)
 
 
 @contextmanager
@@ -72,13 +55,12 @@ def existing_storage(url: str, **options: Any) -> Iterator[Storage]:
 
 
 @contextmanager
-def existing_study(url: str, name: str | None) -> Iterator[Study]:
-    """Open a study to read it."""
+def existing_study(url: str, name: str | None, *, suggests: bool = False) -> Iterator[Study]:
+    """Open a study, with its own strategy where it ``suggests``: that one need not be installed to read a study."""
     with existing_storage(url) as storage:
         from sonde.study import Study
 
-        # Nothing is suggested here, so the study's own strategy need not be installed.
-        yield Study.load(storage, name or only_study(storage), strategy="random")
+        yield Study.load(storage, name or only_study(storage), strategy=None if suggests else "random")
 
 
 def only_study(storage: Storage) -> str:

@@ -91,3 +91,8 @@ def short(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else argument_text(value)
+
+
+def exact(value: Any) -> str:
+    """Return a value as a program needs it, a float exactly; an empty text for None."""
+    return "" if value is None else argument_text(value)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from sonde.cli import output
+from sonde.cli import completing, output
 from sonde.cli.children import Children, EndedBySignal, ending_on_signals
 from sonde.cli.command import CannotStart, Command, check_program, run_programs
 from sonde.cli.folder import check_logs, logs_option
 from sonde.cli.objectives import declared, objective_option, threshold_option
-from sonde.cli.opening import anywhere_option, json_option, place, study_option, token_option
+from sonde.cli.opening import place
+from sonde.cli.options import anywhere_option, json_option, study_option, token_option
 from sonde.cli.reports import reader, report_option, stopping_option
 from sonde.cli.show import show_best
 from sonde.cli.space_file import read_space
@@ -53,7 +54,10 @@ class Budget(NamedTuple):
 @threshold_option
 @report_option
 @stopping_option
-@click.option("--strategy", metavar="NAME", default="auto", help="How the next trials are chosen.")
+@click.option(
+    "--strategy", metavar="NAME", default="auto", shell_complete=completing.strategies,
+    help="How the next trials are chosen.",
+)  # fmt: skip
 @click.option(
     "--timeout", metavar="SECONDS", type=float, help="Seconds after which no new trial starts; running ones finish."
 )
@@ -80,11 +84,6 @@ def run(
 ) -> None:  # fmt: skip
     """Tune any program: the last number it prints is the value.
 
-    \b
-    sonde run -n 100 -j 4 -- python train.py --lr '{lr:float:1e-5..1e-1:log}' \\
-        --layers '{layers:int:1..8}' --drop '{drop:float:0..0.5:step=0.1}' \\
-        --opt '{opt:sgd|adam}' --bias '{bias:bool}'
-
     With several objectives the program prints a number for each, as JSON, on its last line: {"loss": 0.3, "size": 12}.
     So it may tell a gradient, noise and constraints: {"value": 0.3, "gradient": {"lr": -2.0}}.
 
@@ -93,6 +92,13 @@ def run(
     The same command again continues the study. A program that fails, or prints no number, is a failed trial, and the
     study continues. {name} repeats a value, {{ and }} are literal braces. The program finds SONDE_STUDY, SONDE_TRIAL,
     SONDE_PARAMS (JSON) and SONDE_PARAM_lr, one for each parameter, in its environment.
+
+    \b
+    Examples:
+      sonde run -n 100 -j 4 -- python train.py --lr '{lr:float:1e-5..1e-1:log}' \\
+          --layers '{layers:int:1..8}' --drop '{drop:float:0..0.5:step=0.1}' \\
+          --opt '{opt:sgd|adam}' --bias '{bias:bool}'
+      sonde run -n 30 --space space.toml -- python train.py --lr '{lr}'
     """
     if not context.args:
         raise click.BadParameter("a program is missing; give it after --, e.g. -- python train.py", context)

@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sonde.cli import output
+from sonde.cli import completing, output
 from sonde.cli.front import show_front, show_preferred
 from sonde.cli.objectives import weights_in, weights_option
-from sonde.cli.opening import (
-    anywhere_option,
-    existing_storage,
-    existing_study,
-    json_option,
-    name_option,
-    token_option,
-)
+from sonde.cli.opening import existing_storage, existing_study
+from sonde.cli.options import anywhere_option, json_option, name_option, token_option
 from sonde.cli.template import argument_text
 from sonde.errors import OptionError
 from sonde.text import printable
@@ -37,7 +31,14 @@ if TYPE_CHECKING:
 @weights_option
 @json_option
 def best(storage: str, name: str | None, weights: str | None, as_json: bool) -> None:
-    """Show the best trial of a study; of several objectives, the Pareto front."""
+    """Show the best trial of a study; of several objectives, the Pareto front.
+
+    \b
+    Examples:
+      sonde best
+      sonde best --name cnn --json
+      sonde best --weights loss=2,latency=1
+    """
     preference = None if weights is None else weights_in(weights)
     with existing_study(storage, name) as study:
         if preference is None:
@@ -51,13 +52,21 @@ def best(storage: str, name: str | None, weights: str | None, as_json: bool) -> 
 @token_option
 @name_option
 @click.option(
-    "--state", metavar="STATE", multiple=True, help="Only trials in this state, e.g. failed; may be repeated."
-)
+    "--state", metavar="STATE", multiple=True, shell_complete=completing.states,
+    help="Only trials in this state, e.g. failed; may be repeated.",
+)  # fmt: skip
 @click.option("--last", metavar="N", type=click.IntRange(min=1), default=20, help="How many to show, the newest ones.")
 @click.option("--all", "everything", is_flag=True, help="Show all trials.")
 @json_option
 def trials(storage: str, name: str | None, state: tuple[str, ...], last: int, everything: bool, as_json: bool) -> None:
-    """List the trials of a study with their values and parameters."""
+    """List the trials of a study with their values and parameters.
+
+    \b
+    Examples:
+      sonde trials
+      sonde trials --state failed --all
+      sonde trials --last 5 --json
+    """
     with existing_study(storage, name) as study:
         found = _in_state(study.trials, state)
         shown = found if everything else found[-last:]
@@ -76,7 +85,13 @@ def trials(storage: str, name: str | None, state: tuple[str, ...], last: int, ev
 @token_option
 @json_option
 def studies(storage: str, as_json: bool) -> None:
-    """List the studies of a storage."""
+    """List the studies of a storage.
+
+    \b
+    Examples:
+      sonde studies
+      sonde studies --storage http://host:8080 --json
+    """
     with existing_storage(storage) as opened:
         found = opened.studies()
     if as_json:

@@ -1,4 +1,4 @@
-"""The space of ``sonde run``: a TOML file, placeholders, or both together.
+"""The space of ``sonde run``: a TOML file, placeholders, or both together; ``sonde ask`` takes a file alone.
 
 The file has the layout of ``sonde.space.schema``::
 
@@ -32,12 +32,7 @@ if TYPE_CHECKING:
 def read_space(command: Sequence[str], file: Path | None) -> tuple[Template, Space]:
     """Return the command's template and the space of all parameters, those of the file first."""
     data = {} if file is None else _load(file)
-    unknown = sorted(set(data) - {"version", "parameters", "where"})
-    if unknown:
-        raise SpaceError(f"{file} has 'parameters' and 'where', not {unknown[0]!r}; a parameter is [parameters.NAME]")
     in_file = data.get("parameters", {})
-    if not isinstance(in_file, Mapping):
-        raise SpaceError(f"{file}: 'parameters' must hold a table for each parameter, e.g. [parameters.lr]")
     template = parse(command, list(in_file))
     if not in_file and not template.parameters:
         raise OptionError(
@@ -51,13 +46,30 @@ def read_space(command: Sequence[str], file: Path | None) -> tuple[Template, Spa
     return template, space
 
 
+def space_in(file: Path) -> Space:
+    """Return the space of a file."""
+    data = _load(file)
+    if not data.get("parameters"):
+        raise SpaceError(f"{file} has no parameters; a parameter is a table [parameters.NAME]")
+    from sonde.space import Space
+
+    return Space.from_data(data)
+
+
 def _load(file: Path) -> dict[str, Any]:
+    """Return what a file holds; its parameters are tables."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise OptionError(f"{file} is not a TOML file: {error}") from None
     except OSError as error:
         raise OptionError(f"cannot read {file}: {error.strerror}") from None
+    unknown = sorted(set(data) - {"version", "parameters", "where"})
+    if unknown:
+        raise SpaceError(f"{file} has 'parameters' and 'where', not {unknown[0]!r}; a parameter is [parameters.NAME]")
+    if not isinstance(data.get("parameters", {}), Mapping):
+        raise SpaceError(f"{file}: 'parameters' must hold a table for each parameter, e.g. [parameters.lr]")
+    return data
 
 
 def _check_program(template: Template, space: Space) -> None:

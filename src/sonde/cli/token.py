@@ -7,14 +7,22 @@ from datetime import UTC, datetime
 import click
 
 from sonde.cli import output
-from sonde.cli.opening import existing_storage, json_option, storage_option
+from sonde.cli.opening import existing_storage
+from sonde.cli.options import json_option, storage_option
 
 ROLES = ("read", "work", "admin")
 
 
 @click.group
 def token() -> None:
-    """Make, list and revoke tokens of the service (sonde serve)."""
+    """Make, list and revoke tokens of the service (sonde serve).
+
+    \b
+    Examples:
+      sonde token create gpu-7
+      sonde token list
+      sonde token revoke gpu-7
+    """
 
 
 @token.command
@@ -27,7 +35,13 @@ def token() -> None:
 @storage_option
 @json_option
 def create(name: str, role: str, days: float | None, storage: str, as_json: bool) -> None:
-    """Make a token and print it; it is not shown again."""
+    """Make a token and print it; it is not shown again.
+
+    \b
+    Examples:
+      sonde token create gpu-7
+      sonde token create anna --role admin --days 90
+    """
     from sonde.server.tokens import Role, TokenTable
 
     table = TokenTable(storage)
@@ -43,7 +57,13 @@ def create(name: str, role: str, days: float | None, storage: str, as_json: bool
 @storage_option
 @json_option
 def show(storage: str, as_json: bool) -> None:
-    """List the tokens: names, roles and ends."""
+    """List the tokens: names, roles and ends.
+
+    \b
+    Examples:
+      sonde token list
+      sonde token list --json
+    """
     with existing_storage(storage):
         from sonde.server.tokens import TokenTable
 
@@ -66,7 +86,12 @@ def show(storage: str, as_json: bool) -> None:
 @storage_option
 @json_option
 def revoke(name: str, storage: str, as_json: bool) -> None:
-    """Revoke a token; running servers refuse it within a second."""
+    """Revoke a token; running servers refuse it within a second.
+
+    \b
+    Examples:
+      sonde token revoke gpu-7
+    """
     with existing_storage(storage):
         from sonde.server.tokens import TokenTable
 

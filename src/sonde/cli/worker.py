@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from sonde.cli import output
+from sonde.cli import completing, output
 from sonde.cli.children import Children, EndedBySignal, ending_on_signals
 from sonde.cli.command import CannotStart, Command, check_program, run_programs
 from sonde.cli.folder import check_logs, logs_option
-from sonde.cli.opening import existing_storage, is_service, name_option, only_study, token_option
+from sonde.cli.opening import existing_storage, is_service, only_study
+from sonde.cli.options import Seconds, name_option, token_option
 from sonde.cli.reports import reader, report_option, stopping_option
 from sonde.cli.spool import Kept, Spool, spool_option
 from sonde.cli.template import parse
@@ -36,7 +37,7 @@ class Budget(NamedTuple):
 
 @click.command(options_metavar="URL [OPTIONS] -- PROGRAM [ARGUMENTS]...")
 @click.argument("url", metavar="")
-@click.argument("program", metavar="", nargs=-1, type=click.UNPROCESSED)
+@click.argument("program", metavar="", nargs=-1, type=click.UNPROCESSED, shell_complete=completing.program)
 @name_option
 @token_option
 @click.option("--jobs", "-j", metavar="N", type=click.IntRange(min=1), default=1, help="Programs to run at once.")
@@ -44,13 +45,13 @@ class Budget(NamedTuple):
     "--trials", "-n", metavar="N", type=click.IntRange(min=1), help="How many trials this worker runs at most."
 )
 @click.option(
-    "--idle", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True),
+    "--idle", metavar="SECONDS", type=Seconds(min=0, min_open=True),
     help="End after so many seconds without a trial, or without an answer of the service.",
 )  # fmt: skip
 @report_option
 @stopping_option
 @click.option(
-    "--trial-timeout", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True),
+    "--trial-timeout", metavar="SECONDS", type=Seconds(min=0, min_open=True),
     help="Seconds after which a program is killed; its trial has failed.",
 )  # fmt: skip
 @click.option(
@@ -65,13 +66,15 @@ def worker(
 ) -> None:  # fmt: skip
     """Run the trials of a study on this machine.
 
-    \b
-    sonde worker http://host:8080 --name cnn -- python train.py --lr {lr}
-
     URL is the address of a service (sonde serve), or a database. The study must be there: its parameters are the
     placeholders. The program tells its result as for sonde run. The token is in SONDE_TOKEN.
 
     While the service is away the worker waits. SIGTERM and Ctrl-C give running trials back.
+
+    \b
+    Examples:
+      sonde worker http://host:8080 --name cnn -- python train.py --lr {lr}
+      sonde worker runs.db --name cnn -j 2 -n 100 -- python train.py --lr {lr}
     """
     if not program:
         raise click.UsageError("a program is missing; give it after --, e.g. -- python train.py --lr {lr}")

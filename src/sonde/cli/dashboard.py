@@ -1,0 +1,86 @@
+"""The command ``dashboard``: the pages of the service for one person, on this machine."""
+
+from __future__ import annotations
+
+import socket
+import webbrowser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from sonde.cli.opening import sqlite_path
+
+
+@click.command
+@click.argument("database", metavar="DATABASE", envvar="SONDE_STORAGE", default="sonde.db")
+@click.option("--port", metavar="PORT", type=click.IntRange(1, 65535), help="Port to listen on; a free one by default.")
+@click.option("--host", metavar="ADDRESS", default="127.0.0.1", help="Address to listen on, of this machine only.")
+@click.option("--no-open", is_flag=True, help="Do not open the browser.")
+@click.option(
+    "--logs", metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path), envvar="SONDE_LOGS", show_envvar=True,
+    help="Show what programs printed: the folder that workers have as --logs.",
+)  # fmt: skip
+def dashboard(database: str, port: int | None, host: str, no_open: bool, logs: Path | None) -> None:
+    """Show the studies of a database in the browser, until Ctrl-C.
+
+    DATABASE is a file, or a URL such as postgresql://... The link has a token that is valid until the command ends.
+
+    \b
+    Examples:
+      sonde dashboard
+      sonde dashboard runs.db --port 8090 --no-open
+    """
+    from sonde.errors import OptionError, StorageError
+    from sonde.extras import require
+    from sonde.server.settings import Settings, is_loopback
+
+    if not is_loopback(host):
+        raise OptionError(
+            f"--host {host} can be reached by others; sonde dashboard is for this machine, sonde serve for all"
+        )
+    path = sqlite_path(database)
+    if path is not None and not path.exists():
+        raise StorageError(f"there is no database {str(path)!r}; check its name, or start a study with: sonde run")
+    require("fastapi", "uvicorn", "uvloop", "httptools", "prometheus_client", extra="server")
+    from sonde.server.serving import serve
+    from sonde.server.tokens import new_secret
+
+    listening = _listening(host, port)
+    secret = new_secret()
+    settings = Settings(
+        database if path is None or "://" in database else f"sqlite:///{path}", host, listening.getsockname()[1],
+        own_secret=secret, logs=logs, log_level="warning",
+    )  # fmt: skip
+    link = f"{settings.url}/#token={secret}"
+
+    def ready() -> None:
+        click.echo(f"dashboard: {link}")
+        click.echo("Ctrl-C ends it", err=True)
+        if not no_open:
+            _open(link, folder)
+
+    with TemporaryDirectory(prefix="sonde-", ignore_cleanup_errors=True) as folder:
+        serve(settings, click.echo, listening=listening, ready=ready)
+
+
+def _open(link: str, folder: str) -> None:
+    """Open the link in the browser, through a file: other users of this machine can see what is on a command line."""
+    page = Path(folder) / "open.html"
+    page.touch(mode=0o600)
+    page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={link}">', encoding="utf-8")
+    webbrowser.open(page.as_uri())
+
+
+def _listening(host: str, port: int | None) -> socket.socket:
+    """Return a socket that listens, on a free port if none is given."""
+    from sonde.errors import OptionError
+
+    bare = host.strip("[]")
+    listening = socket.socket(socket.AF_INET6 if ":" in bare else socket.AF_INET)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((bare, port or 0))
+    except OSError as error:
+        raise OptionError(f"cannot listen on {host} port {port}: {error.strerror}; choose another --port") from None
+    return listening
