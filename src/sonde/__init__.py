@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sonde.api import load as load
     from sonde.api import maximize as maximize
     from sonde.api import minimize as minimize
+    from sonde.api import studies as studies
     from sonde.errors import SondeError as SondeError
     from sonde.errors import Stopped as Stopped
     from sonde.integrations.autograd import autograd as autograd
@@ -61,6 +62,7 @@ _WHERE = {
     "load": "sonde.api",
     "maximize": "sonde.api",
     "minimize": "sonde.api",
+    "studies": "sonde.api",
 }
 
 _PACKAGES = ("igo", "kernels")
@@ -72,7 +74,9 @@ def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f"sonde.{name}")
     if name not in _WHERE:
-        raise AttributeError(f"module 'sonde' has no attribute {name!r}")
+        from sonde.hints import FUNCTIONS, unknown_attribute
+
+        unknown_attribute("module 'sonde'", name, FUNCTIONS)
     value = getattr(import_module(_WHERE[name]), name)
     globals()[name] = value
     return value

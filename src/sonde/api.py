@@ -7,20 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sonde.errors import Interrupted, NoResult, OptionError, SpaceError
 from sonde.execution import Executor
+from sonde.hints import explains_keywords
 from sonde.space import Space
-from sonde.storage import Storage, open_storage
+from sonde.storage import Storage, StudySummary, open_storage
 from sonde.strategies import Strategy
 from sonde.study import Study, checks
 from sonde.study.best import best_value
 from sonde.study.loop import FAILURES
 from sonde.trials import Trial
+from sonde.trials.state import ENDED
 
 
 @dataclass(frozen=True)
 class Result:
-    """The result of ``minimize`` and ``maximize``; ``x`` and ``fun`` are SciPy's names for the best.
+    """The result of ``minimize`` and ``maximize``. SciPy's names: ``x``, ``fun``, ``nfev``, ``success``, ``message``.
 
     ``front`` has the trials that no other one dominates: of one objective, the best trial.
     """
@@ -49,14 +53,33 @@ class Result:
         return self.study.trials
 
     @property
-    def x(self) -> dict[str, Any]:
-        """The best parameters."""
-        return self.best_params
+    def x(self) -> Any:
+        """The best parameters: a dict, or an array where the space was given as bounds."""
+        best = self.best_params
+        return np.array(list(best.values())) if self.study.space.is_vector else best
 
     @property
     def fun(self) -> float:
         """The best value."""
         return self.best_value
+
+    @property
+    def nfev(self) -> int:
+        """How many trials have ended."""
+        return self.study.history.count(*ENDED)
+
+    @property
+    def success(self) -> bool:
+        """Whether there is a best trial, which there always is: ``minimize`` raises ``NoResult`` otherwise."""
+        return bool(self.front)
+
+    @property
+    def message(self) -> str:
+        """What came out, in one line."""
+        history = self.study.history
+        counts = ", ".join(f"{history.count(state)} {state}" for state in ENDED if history.count(state))
+        best = f"front of {len(self.front)}" if self.study.objectives.several else f"best value {self.best_value:.6g}"
+        return f"{counts}; {best}"
 
     def _repr_html_(self) -> str:
         return self.study._repr_html_()
@@ -68,12 +91,13 @@ class Result:
         return f"Result(best_value={self.best_value!r}, best_params={self.best_params!r}, trials={trials})"
 
 
+@explains_keywords
 def minimize(
-    objective: Callable[[Trial], Any],
-    space: Space,
+    objective: Callable[..., Any],
+    space: Any,
     n_trials: int | None = None,
     *,
-    jac: bool | Callable[[Trial], Any] | None = False,
+    jac: bool | Callable[..., Any] | None = False,
     storage: str | os.PathLike[str] | Storage | None = None,
     name: str | None = None,
     seed: int | None = None,
@@ -92,6 +116,12 @@ def minimize(
 ) -> Result:
     """Find the parameters with the smallest value, or the Pareto front of several objectives.
 
+    The objective takes the trial, a Mapping of its parameters, or the parameters by their names, or an array; the space
+    is a ``Space``, a dict of parameters or a list of bounds::
+
+        sonde.minimize(lambda lr, layers: ..., {"lr": (1e-5, 1e-1, "log"), "layers": range(1, 9)}, n_trials=100)
+        sonde.minimize(lambda x: ((x - 1) ** 2).sum(), [(-5, 5)] * 3, n_trials=100)
+
     ``n_trials`` counts the whole study: with ``storage``, calling again after an interruption continues to that
     number. ``storage``, ``name``, ``seed``, ``strategy``, ``objectives``, ``thresholds`` and ``stopping`` are those of
     ``Study``; the other options are those of ``Study.optimize``.
@@ -108,12 +138,13 @@ def minimize(
     )  # fmt: skip
 
 
+@explains_keywords
 def maximize(
-    objective: Callable[[Trial], Any],
-    space: Space,
+    objective: Callable[..., Any],
+    space: Any,
     n_trials: int | None = None,
     *,
-    jac: bool | Callable[[Trial], Any] | None = False,
+    jac: bool | Callable[..., Any] | None = False,
     storage: str | os.PathLike[str] | Storage | None = None,
     name: str | None = None,
     seed: int | None = None,
@@ -141,12 +172,18 @@ def maximize(
     )  # fmt: skip
 
 
+@explains_keywords
 def load(
-    storage: str | os.PathLike[str] | Storage, name: str, *, strategy: str | Strategy | None = None,
+    storage: str | os.PathLike[str] | Storage, name: str | None = None, *, strategy: str | Strategy | None = None,
     stopping: str = "auto",
 ) -> Study:  # fmt: skip
-    """Open a study that exists."""
+    """Open a study that exists; the only one of a storage needs no name."""
     return Study.load(storage, name, strategy=strategy, stopping=stopping)
+
+
+def studies(storage: str | os.PathLike[str] | Storage) -> dict[str, StudySummary]:
+    """Return the studies of a storage by name, each with its trials counted by state and its best value."""
+    return {each.header.name: each for each in open_storage(storage, existing=True).studies()}
 
 
 def connect(
@@ -154,7 +191,7 @@ def connect(
     name: str,
     *,
     token: str | None = None,
-    space: Space | None = None,
+    space: Any = None,
     direction: str | None = None,
     objectives: Mapping[str, str] | Sequence[str] | None = None,
     thresholds: Mapping[str, float] | None = None,
@@ -187,6 +224,7 @@ def connect(
 
     storage = RemoteStorage(url, token, ca=ca, patience=patience)
     if space is not None:
+        space = Space.of(space)
         _check_portable(space)
         return Study(
             space, direction="minimize" if direction is objectives is None else direction, storage=storage,
@@ -202,7 +240,7 @@ def connect(
 
 def _check_portable(space: Space) -> None:
     """Raise if a service could not suggest configurations of a space."""
-    for constraint in space.constraints if isinstance(space, Space) else ():
+    for constraint in space.constraints:
         if not isinstance(constraint.predicate, str):
             raise SpaceError(
                 f"the constraint {constraint.name} is a Python function, which a service cannot evaluate; write it as "

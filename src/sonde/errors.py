@@ -27,6 +27,7 @@
     └── MissingExtra           an optional package is not installed                 (ImportError)
 
     EndOfRun                   an objective ends the run; its trial does not fail   (BaseException)
+    └── NotDeclared            it asks for a parameter that the space does not have (OptionError)
     Interrupted                Ctrl-C ended a run; its ``study`` is safe            (KeyboardInterrupt)
     OddHistory                 a warning: little can be learned from the results    (UserWarning)
 
@@ -169,6 +170,10 @@ class Stopped(Exception):
 
 class EndOfRun(BaseException):
     """Raised by an objective to end the run. The trial does not fail: it goes back to the queue."""
+
+
+class NotDeclared(EndOfRun, OptionError):
+    """An objective asks for a parameter that the space does not have, or has with another range."""
 
 
 class OddHistory(UserWarning):

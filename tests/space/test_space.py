@@ -26,8 +26,8 @@ GOOD = {"lr": 0.01, "layers": 2, "opt": "sgd", "bias": True}
         (lambda: Space({"a": Bool()}, a=Bool()), ["'a'", "twice"]),
         (lambda: Space({"": Bool()}), ["name", "non-empty string", "''"]),
         (lambda: Space({3: Bool()}), ["name", "non-empty string", "3"]),
-        (lambda: Space(a=3), ["'a'", "Float, Int, Categorical or Bool", "3"]),
-        (lambda: Space(a=Bool), ["'a'", "Float, Int, Categorical or Bool"]),
+        (lambda: Space(a=3), ["'a'", "sonde.Float(", "range(1, 9)", "got 3"]),
+        (lambda: Space(a=Float), ["'a'", "sonde.Float("]),
         (lambda: SPACE["rate"], ["'rate'", "lr, layers, opt, bias"]),
     ],
 )
@@ -82,9 +82,10 @@ def test_a_space_reads_like_a_mapping_of_its_parameters() -> None:
     assert Space({"batch-size": Int(1, 8)}).names == ("batch-size",)
 
 
-def test_floats_are_the_float_parameters() -> None:
-    assert SPACE.floats == {"lr"}
-    assert Space(c=Categorical([0.1, 0.5]), s=Float(0, 1, step=0.5), n=Int(1, 2)).floats == {"s"}
+def test_what_is_declared_has_kind_and_range() -> None:
+    space = Space(c=Categorical([0.1, 0.5]), s=Float(0, 1, step=0.5), n=Int(1, 2, log=True), b=Bool())
+    numbers = {"s": ("Float", 0, 1, False, 0.5), "n": ("Int", 1, 2, True, 1)}
+    assert space.declared == {"c": ("Categorical",), **numbers, "b": ("Bool",)}
 
 
 def test_equality_is_by_parameters_order_and_constraints() -> None:

@@ -182,7 +182,7 @@ def test_an_exception_of_jac_is_a_failed_trial() -> None:
 def test_jac_is_true_or_a_function(jac: Any) -> None:
     with pytest.raises(OptionError, match="jac must be True"):
         sonde.minimize(value, SPACE, 3, jac=jac, **quiet())
-    with pytest.raises(OptionError, match="function of a trial"):
+    with pytest.raises(OptionError, match="the objective must be a function"):
         sonde.minimize(3, SPACE, 3, jac=True, **quiet())  # type: ignore[arg-type]
 
 

@@ -85,7 +85,8 @@ def test_a_record_becomes_a_trial_with_names() -> None:
     assert trial.created == datetime.fromtimestamp(10.0, UTC)
     assert trial.duration == 2.5
     assert trial.feasible
-    assert trial.floats == {"lr"}
+    assert trial.declared is not None
+    assert trial.declared["lr"][0] == "Float"
 
 
 def test_a_running_trial_has_no_result() -> None:

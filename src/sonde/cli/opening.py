@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sonde.errors import OptionError, StorageError, StudyNotFound
+from sonde.errors import StorageError
 
 if TYPE_CHECKING:
     from sonde.storage import Storage
@@ -65,12 +65,9 @@ def existing_study(url: str, name: str | None, *, suggests: bool = False) -> Ite
 
 def only_study(storage: Storage) -> str:
     """Return the name of the only study."""
-    names = [summary.header.name for summary in storage.studies()]
-    if not names:
-        raise StudyNotFound("the storage has no studies yet; start one with: sonde run")
-    if len(names) > 1:
-        raise OptionError(f"the storage has {len(names)} studies ({', '.join(names)}); choose one with --name")
-    return names[0]
+    from sonde.study.identity import only_name
+
+    return only_name(storage)
 
 
 def sqlite_path(url: str) -> Path | None:

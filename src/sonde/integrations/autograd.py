@@ -14,7 +14,7 @@ from typing import Any
 from sonde.errors import OptionError
 from sonde.extras import require
 from sonde.integrations.derivatives import UserFunction
-from sonde.trials import Evaluation, Trial
+from sonde.trials import Evaluation
 
 _BACKENDS = {
     "jax": ("sonde.integrations.by_jax", "ByJax"),
@@ -74,5 +74,9 @@ class Autograd:
 
 
 def _floats(trial: Mapping[str, Any]) -> tuple[str, ...]:
-    known = trial.floats if isinstance(trial, Trial) else None
-    return tuple(name for name, value in trial.items() if isinstance(value, float) and (known is None or name in known))
+    declared = getattr(trial, "declared", None)
+    return tuple(
+        name
+        for name, value in trial.items()
+        if isinstance(value, float) and (declared is None or declared[name][0] == "Float")
+    )

@@ -62,6 +62,21 @@ class Codec:
                 raise ConfigurationError(f"parameter {name!r}: {error}") from None
         return np.array(row)
 
+    def completed(self, partial: Mapping[str, Any], like: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a configuration; what it lacks is as in another one, or else the middle of the range."""
+        whole, row = dict(partial), [math.nan] * len(self.axes)
+        for column in self._conditions.order:
+            name, parameter = self._names[column], self._parameters[self._names[column]]
+            if any(row[rule.parent] not in rule.numbers for rule in self._conditions.of[column]):
+                continue
+            if name not in whole:
+                middle = float(self.axes[column].from_unit(0.5))
+                whole[name] = like[name] if name in like else parameter.value(middle)
+            if whole[name] not in parameter:
+                break  # ``row`` says so
+            row[column] = parameter.number(whole[name])
+        return whole
+
     def configuration(self, row: Array) -> dict[str, Any]:
         """Return the configuration of a row: the active parameters, in the order of the space."""
         pairs = zip(self._parameters.items(), row.tolist(), strict=True)

@@ -46,6 +46,12 @@ class Parameter(ABC):
         """How many values there are (``math.inf`` for a continuous range)."""
         return self.axis.size
 
+    @property
+    def declared(self) -> tuple[Any, ...]:
+        """Its class's name, and of numbers low, high, log and step: what a trial takes along to other processes."""
+        numbers = [getattr(self, name) for name in ("low", "high", "log", "step") if hasattr(self, name)]
+        return (type(self).__name__, *numbers)
+
     def ambiguous(self, value: Any) -> bool:
         """Whether other values read the same as this one in plain JSON."""
         return False

@@ -8,6 +8,8 @@
                     "model": {"type": "categorical", "choices": ["mlp", "svm"]},
                     "bias": {"type": "bool"}},
      "where": ["layers <= 4", {"function": "__main__.<lambda>"}]}
+
+``"vector": true`` where the space was given as bounds, and the objective takes an array.
 """
 
 from __future__ import annotations
@@ -44,12 +46,12 @@ def parse(data: Any) -> tuple[dict[str, Parameter], tuple[Constraint, ...]]:
         raise SpaceError("a space file has a table 'parameters' with one entry for each parameter")
     if data.get("version", VERSION) != VERSION:
         raise SpaceError(f"the space has format version {data['version']!r}; this Sonde reads {VERSION}: upgrade it")
-    unknown = set(data) - {"version", "parameters", "where"}
+    unknown = set(data) - {"version", "parameters", "where", "vector"}
     if unknown:
         raise SpaceError(f"a space file has 'parameters' and 'where', not {min(unknown)!r}")
     stored = "version" in data  # a file written by hand has none
     parameters = {
-        name: _parameter(name, _one_value(entry) if stored else entry) for name, entry in data["parameters"].items()
+        name: parameter(name, _one_value(entry) if stored else entry) for name, entry in data["parameters"].items()
     }
     where = _listed(data.get("where", []), "where", '["layers <= 4"]')
     return parameters, tuple(_constraint(entry, tuple(parameters)) for entry in where)
@@ -81,7 +83,8 @@ def _parameter_data(parameter: Parameter, parameters: Mapping[str, Parameter]) -
     return data
 
 
-def _parameter(name: str, data: Any) -> Parameter:
+def parameter(name: str, data: Any) -> Parameter:
+    """Return the parameter of one entry."""
     kind = data.get("type") if isinstance(data, Mapping) else None
     if kind not in _TYPES:
         raise SpaceError(f"parameter {name!r}: type must be one of {', '.join(_TYPES)}, got {kind!r}")

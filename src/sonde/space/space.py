@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
-from functools import cached_property
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from functools import cached_property, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from sonde.arrays import Array, Mask
 from sonde.errors import ConfigurationError, SpaceError
-from sonde.space import schema
+from sonde.space import foreign, schema
 from sonde.space.codec import Codec
 from sonde.space.conditions import resolve
 from sonde.space.constraints import Constraint
-from sonde.space.parameters import Float, Parameter
+from sonde.space.parameters import Parameter
+from sonde.space.short_forms import bounds_of, parameter_of
 from sonde.text import is_encodable
 
 Configuration: TypeAlias = dict[str, Any]
@@ -31,19 +32,54 @@ class Space:
 
     Names that are not Python identifiers go in a dict: ``Space({"batch-size": Int(1, 512)})``. A space reads like a
     dict of its parameters (``space["lr"]``, ``list(space)``, ``space.items()``), but ``in`` takes configurations.
+
+    Parameters may be in a short form: ``{"lr": (1e-5, 1e-1, "log"), "layers": range(1, 9), "opt": ["sgd", "adam"],
+    "bias": bool}``. ``Study``, ``minimize`` and ``maximize`` take such a dict, or bounds, as the space: see ``of``.
     """
 
-    def __init__(self, parameters: Mapping[str, Parameter] | None = None, /, **named: Parameter) -> None:
+    def __init__(self, parameters: Mapping[str, Any] | None = None, /, **named: Any) -> None:
         if parameters is not None and not isinstance(parameters, Mapping):
-            raise SpaceError(f"Space takes a dict of parameters, got {type(parameters).__name__}")
+            raise SpaceError(f"Space takes a dict of parameters, got {type(parameters).__name__}; see Space.of")
         twice = set(parameters or {}) & set(named)
         if twice:
             raise SpaceError(f"parameter {min(twice)!r} is given twice")
-        self.parameters: Mapping[str, Parameter] = dict(parameters or {}) | named
+        given = dict(parameters or {}) | named
+        self.parameters: Mapping[str, Parameter] = {name: parameter_of(name, one) for name, one in given.items()}
+        self.is_vector = False  # whether it was given as bounds, so that objectives take an array
         self.constraints: tuple[Constraint, ...] = ()
         _check_parameters(self.parameters)
         self._conditions = resolve(self.parameters)
         self.codec = Codec(self.parameters, self._conditions)
+
+    @staticmethod
+    def of(given: Any) -> Space:
+        """Return the space of a dict of parameters, of bounds or of another library's space.
+
+        Bounds are ``[(-5, 5)] * 3``, an array (d, 2) or ``scipy.optimize.Bounds``; their parameters are x0, x1, ...
+        Other libraries are ConfigSpace, and dicts of distributions of SciPy, Optuna, Ray Tune or scikit-optimize.
+        """
+        if isinstance(given, Space):
+            return given
+        if foreign.is_configuration_space(given):
+            return Space._restricted(*foreign.configuration_space(given))
+        if isinstance(given, Mapping):
+            inside = given.get("parameters")  # of a parsed file
+            return Space.from_data(given) if isinstance(inside, Mapping) and "type" not in inside else Space(given)
+        bounds = bounds_of(given)
+        if bounds is None:
+            text = repr(given)
+            raise SpaceError(
+                'a space is a dict of parameters, such as {"lr": (1e-5, 1e-1, "log"), "layers": range(1, 9)}, a list '
+                "of bounds, such as [(-5, 5), (0, 10)], or a sonde.Space; got "
+                f"{text if len(text) < 100 else type(given).__name__}"
+            )
+        space = Space(bounds)
+        space.is_vector = True
+        return space
+
+    @staticmethod
+    def _restricted(parameters: Mapping[str, Any], predicates: Iterable[Callable[[Mapping[str, Any]], Any]]) -> Space:
+        return reduce(Space.where, predicates, Space(parameters))
 
     def where(self, predicate: str | Callable[[Mapping[str, Any]], Any]) -> Space:
         """Return this space restricted to the configurations that meet a predicate.
@@ -59,9 +95,9 @@ class Space:
         return tuple(self.parameters)
 
     @cached_property
-    def floats(self) -> frozenset[str]:
-        """The names of the Float parameters."""
-        return frozenset(name for name, parameter in self.parameters.items() if isinstance(parameter, Float))
+    def declared(self) -> Mapping[str, tuple[Any, ...]]:
+        """The kind and the range of each parameter, as ``Parameter.declared`` has them."""
+        return {name: parameter.declared for name, parameter in self.parameters.items()}
 
     @property
     def size(self) -> float:
@@ -114,7 +150,8 @@ class Space:
 
     def to_json(self) -> str:
         """Return the space as versioned JSON."""
-        return json.dumps(schema.dump(self.parameters, self.constraints))
+        data = schema.dump(self.parameters, self.constraints)
+        return json.dumps(data | {"vector": True} if self.is_vector else data)
 
     @staticmethod
     def from_json(text: str) -> Space:
@@ -132,7 +169,9 @@ class Space:
         """Return the space described by JSON-like data, such as a parsed TOML file (see ``sonde.space.schema``)."""
         try:
             parameters, constraints = schema.parse(data)
-            return Space(parameters)._with_constraints(constraints)
+            space = Space(parameters)._with_constraints(constraints)
+            space.is_vector = data.get("vector") is True
+            return space
         except RecursionError:
             raise SpaceError("the space is nested too deep to be read") from None
 
@@ -151,7 +190,7 @@ class Space:
 
     def _with_constraints(self, constraints: tuple[Constraint, ...]) -> Space:
         space = Space(self.parameters)
-        space.constraints = constraints
+        space.constraints, space.is_vector = constraints, self.is_vector
         return space
 
     def __getitem__(self, name: str) -> Parameter:
@@ -201,10 +240,8 @@ class Space:
 def _check_parameters(parameters: Mapping[str, Parameter]) -> None:
     if not parameters:
         raise SpaceError("the space has no parameters; give at least one, e.g. Space(lr=Float(1e-5, 1e-1, log=True))")
-    for name, parameter in parameters.items():
+    for name in parameters:
         if not isinstance(name, str) or not name:
             raise SpaceError(f"a parameter's name must be a non-empty string, got {name!r}")
         if not is_encodable(name):
             raise SpaceError(f"a parameter's name has a lone surrogate (half a character), got {name!r}")
-        if not isinstance(parameter, Parameter):
-            raise SpaceError(f"parameter {name!r}: expected Float, Int, Categorical or Bool, got {parameter!r}")

@@ -22,10 +22,12 @@ _WHERE = {
 }
 
 
-def resolve_strategy(strategy: str | Strategy) -> Strategy:
-    """Return the strategy of a name, such as ``"gp"`` or ``"gp(batch='joint')"``; an object is returned as it is."""
+def resolve_strategy(strategy: Any) -> Strategy:
+    """Return the strategy of a name, such as ``"gp"`` or ``"gp(batch='joint')"``, or of a class; an object as it is."""
     if isinstance(strategy, Strategy):
         return strategy
+    if isinstance(strategy, type) and issubclass(strategy, Strategy):
+        return strategy()
     name, options = _read(strategy) if isinstance(strategy, str) else (None, {})
     if name not in _WHERE:
         raise OptionError(f"strategy must be one of {', '.join(_WHERE)} or a Strategy object, got {strategy!r}")

@@ -1,6 +1,7 @@
 """Objectives with gradients in SciPy's form, ``jac``.
 
-Both forms become objectives that return an ``Evaluation``, and that can be sent to workers.
+Both forms become objectives that return an ``Evaluation``, and that can be sent to workers. What they call are
+functions of the trial (see ``calling``).
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ Objective = Callable[[Trial], Any]
 
 def with_jac(objective: Objective, jac: bool | Objective | None) -> Objective:
     """Return an objective that returns its gradient, too, as ``jac`` says."""
-    if not callable(objective):
-        raise OptionError(f"the objective must be a function of a trial, got {objective!r}")
     if jac is None or jac is False:
         return objective
     if jac is True:

@@ -45,6 +45,7 @@ class StudyReader:
     _trials: list[Trial]
     _trials_revision: int
     _curves: Curves
+    _called: str | None = None  # how the objective was called in the last run
     _lock: threading.RLock
     _modelling: threading.RLock
 
@@ -73,7 +74,7 @@ class StudyReader:
     @property
     def paused(self) -> bool:
         """Whether nothing begins until ``study.resume()``."""
-        return self.storage.paused(self._header.key)
+        return self.storage.status(self._header.key).paused
 
     @property
     def note(self) -> str:
@@ -210,16 +211,17 @@ class StudyReader:
         return best_value(self.best())
 
     def explain(self) -> str:
-        """Return a text that says which strategy suggests the next trial, and why."""
+        """Return a text that says which strategy suggests the next trial, and why, and how the objective is called."""
         with self._modelling:
-            return f"{self._strategy.name}: {self._strategy.explain(self.space, self.history)}"
+            why = f"{self._strategy.name}: {self._strategy.explain(self.space, self.history)}"
+        return why if self._called is None else f"{why}\nobjective: called as {self._called}"
 
     def predict(self, params: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Any:
         """Return the model's mean and standard deviation of the value at a configuration, or at each of a list.
 
         It is a ``Prediction``; of several objectives, a dict of them by name.
         """
-        return self._of_each(lambda history: predicting.predict(self._strategy, self.space, history, params))
+        return self._of_each(lambda history: predicting.predict(self._model_of, self.space, history, params))
 
     def model(self, objective: str | None = None) -> Model:
         """Return the fitted surrogate: ``predict(rows)`` at rows of ``space.codec``, signed so that lower is better."""
@@ -243,7 +245,7 @@ class StudyReader:
 
         It is a ``Diagnosis``; of several objectives, a dict of them by name.
         """
-        return self._of_each(lambda history: predicting.diagnose(self._strategy, self.space, history))
+        return self._of_each(lambda history: predicting.diagnose(self._model_of, history))
 
     def _of_each(self, function: Callable[[History], Any]) -> Any:
         """Return a function of the history; of several objectives, that of the history of each, by name."""

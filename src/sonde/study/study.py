@@ -6,18 +6,20 @@ import math
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, overload
 
 from sonde.errors import AllFailed, Interrupted, OptionError, SpaceExhausted
 from sonde.execution import Executor
+from sonde.hints import STUDY_ATTRIBUTES, explains_keywords, unknown_attribute
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.storage import Asker, AskReply, Storage, StudyHeader, open_storage
 from sonde.strategies import Strategy, record, resolve_strategy
 from sonde.study import asking, checks, identity, telling
+from sonde.study.calling import called
 from sonde.study.curves import Curves, Settings
 from sonde.study.gradients import with_jac
 from sonde.study.heartbeat import Heartbeat
@@ -38,7 +40,7 @@ class Study(StudyReader):
     Parameters
     ----------
     space
-        The space to search.
+        The space to search: a ``Space``, or what ``Space.of`` takes, such as a dict of parameters or a list of bounds.
     direction
         ``"minimize"`` (default) or ``"maximize"``.
     storage
@@ -62,9 +64,10 @@ class Study(StudyReader):
         only. ``"none"``: it never does.
     """
 
+    @explains_keywords
     def __init__(
         self,
-        space: Space,
+        space: Any,
         *,
         direction: str | None = None,
         storage: str | os.PathLike[str] | Storage | None = None,
@@ -76,8 +79,7 @@ class Study(StudyReader):
         thresholds: Mapping[str, float] | None = None,
         stopping: str = "auto",
     ) -> None:
-        if not isinstance(space, Space):
-            raise OptionError(f"space must be a sonde.Space, got {type(space).__name__}")
+        space = Space.of(space)
         self._strategy = resolve_strategy(strategy)
         goal = str(Objectives.of(direction, objectives, thresholds))
         checks.stopping(stopping)
@@ -92,15 +94,15 @@ class Study(StudyReader):
     def load(
         cls,
         storage: str | os.PathLike[str] | Storage,
-        name: str,
+        name: str | None = None,
         *,
         strategy: str | Strategy | None = None,
         lease: float = DEFAULT_LEASE,
         stopping: str = "auto",
     ) -> Study:
-        """Open a study that exists; the space comes from the storage."""
+        """Open a study that exists; the space comes from the storage. The only study needs no name."""
         opened = open_storage(storage, existing=True)
-        header = opened.find_study(checks.name(name))
+        header = opened.find_study(identity.only_name(opened) if name is None else checks.name(name))
         study = cls.__new__(cls)
         study._strategy = resolve_strategy(strategy or header.strategy)
         study._attach(opened, header, Space.from_json(header.space), lease, stopping)
@@ -156,6 +158,9 @@ class Study(StudyReader):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __getattr__(self, name: str) -> Any:
+        unknown_attribute("Study", name, STUDY_ATTRIBUTES)
 
     def __repr__(self) -> str:
         goal, dimension = self.objectives.described, len(self.space)
@@ -239,9 +244,20 @@ class Study(StudyReader):
         return other
 
     def enqueue(self, params: Mapping[str, Any], *, attributes: Mapping[str, Any] | None = None) -> int:
-        """Queue a configuration to run before any suggestion; return its trial's number."""
-        row = pack_row(self.space.row(params))
+        """Queue a configuration to run before any suggestion; return its trial's number.
+
+        Parameters that are left out are as in the best trial so far, or else in the middle of their range.
+        """
+        row = pack_row(self.space.row(self._completed(params)))
         return self.storage.enqueue(self._header.key, [row], checks.attributes(attributes))[0]
+
+    def _completed(self, params: Any) -> Any:
+        """Return a configuration with a value for every active parameter."""
+        if not isinstance(params, Mapping):
+            return params  # an error
+        number = self.history.best()
+        like = {} if number is None else self.space.codec.configuration(self.history.rows[number])
+        return self.space.codec.completed(params, like)
 
     def cancel(self, trial: Trial | int) -> None:
         """Cancel a waiting or running trial."""
@@ -287,17 +303,15 @@ class Study(StudyReader):
         self._heartbeat.drop(identity.key_of(trial).token)
         return self._shown(record)
 
-    def add_trials(self, trials: Iterable[Mapping[str, Any]]) -> list[int]:
+    def add_trials(self, trials: Any) -> list[int]:
         """Add finished trials of other sources, all or none; return their numbers.
 
         Each is ``{"params": {...}, "value": 0.4}`` with, where known, ``gradient``, ``hessian``, ``noise``,
         ``constraints``, ``attributes`` and ``curve`` (pairs of step and value); or ``{"params": {...}, "failed":
-        "why"}``. It also takes ``study.trials``, the documents of a JSON export, and the rows of a CSV export or of a
-        DataFrame. Trials without a result are skipped with a warning.
+        "why"}``. It also takes another study or its trials, a DataFrame, an export in CSV or JSON as a path, and the
+        rows or documents of one. Trials without a result are skipped with a warning.
         """
-        if isinstance(trials, Mapping) or not isinstance(trials, Iterable):
-            raise OptionError(f"add_trials takes a list of dicts with params and value (or failed), got {trials!r}")
-        checked = telling.imported(self.space, trials, self.objectives)
+        checked = telling.imported(self.space, telling.entries(trials), self.objectives)
         numbers = self.storage.add(self._header.key, [each.trial for each in checked]) if checked else []
         for number, each in zip(numbers, checked, strict=True):
             if each.curve:
@@ -306,12 +320,13 @@ class Study(StudyReader):
 
     # running
 
+    @explains_keywords
     def optimize(
         self,
-        objective: Callable[[Trial], Any],
+        objective: Callable[..., Any],
         n_trials: int | None = None,
         *,
-        jac: bool | Callable[[Trial], Any] | None = False,
+        jac: bool | Callable[..., Any] | None = False,
         total_trials: int | None = None,
         timeout: float | None = None,
         trial_timeout: float | None = None,
@@ -328,7 +343,9 @@ class Study(StudyReader):
         ----------
         objective
             Takes a trial (a Mapping of its parameters), returns a number or an ``Evaluation``. An exception,
-            ``sys.exit``, NaN or inf makes a failed trial with its reason, and the run continues.
+            ``sys.exit``, NaN or inf makes a failed trial with its reason, and the run continues. It may also take the
+            parameters by their names, ``f(lr, layers)`` or ``f(**params)``, or an array, ``f(x)``, if the space was
+            given as bounds; ``explain`` says which.
         n_trials
             How many trials this call runs.
         jac
@@ -360,10 +377,13 @@ class Study(StudyReader):
         progress
             Show a progress bar (lines, if there is no terminal).
         """
+        runs = called(objective, self.space)
+        gradient = called(jac, self.space, "jac").objective if callable(jac) else jac
+        self._called = runs.how
         try:
             run_loop(
                 self,
-                with_jac(objective, jac),
+                with_jac(runs.objective, gradient),
                 n_trials=checks.optional_count(n_trials, "n_trials"),
                 total_trials=checks.optional_count(total_trials, "total_trials"),
                 timeout=checks.seconds(timeout, "timeout"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import os
 import warnings
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sonde.errors import OptionError
@@ -60,10 +63,36 @@ def nothing_else(value: Any, failed: str | None, extras: Mapping[str, Any]) -> N
         raise OptionError("tell takes stopped=True alone: a stopped trial has no result but its learning curve")
 
 
+def entries(given: Any) -> Iterable[Any]:
+    """Return the entries of what a user gave: a list, a study, a DataFrame, or the file of an export."""
+    if isinstance(given, str | os.PathLike):
+        return _read_file(Path(given))
+    if hasattr(given, "to_dict"):  # a DataFrame
+        return list(given.to_dict("records"))
+    listed = getattr(given, "trials", given)  # of a study, or a result
+    if isinstance(listed, Mapping) or not isinstance(listed, Iterable):
+        raise OptionError(
+            "add_trials takes a list of dicts with params and value (or failed), a study, a DataFrame, or the path of "
+            f"an export in CSV or JSON, got {given!r}"
+        )
+    return listed
+
+
+def _read_file(path: Path) -> list[Any]:
+    """Return the entries of an export."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            if path.suffix == ".csv":
+                return list(csv.DictReader(file))
+            if path.suffix == ".json":
+                return list(json.load(file))
+    except (OSError, ValueError, TypeError) as error:
+        raise OptionError(f"{path} cannot be read as an export: {error}") from None
+    raise OptionError(f"{path} must end in .csv or .json, as the files of study.export")
+
+
 def imported(space: Space, trials: Iterable[Any], objectives: Objectives = ONE) -> list[Imported]:
     """Return finished trials; trials without a result are skipped with a warning."""
-    if hasattr(trials, "to_dict"):  # a DataFrame
-        trials = trials.to_dict("records")
     importer = Importer(space)
     read = [_finished(importer, position, entry, objectives) for position, entry in enumerate(trials)]
     kept = [one for one in read if one is not None]

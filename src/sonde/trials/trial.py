@@ -12,12 +12,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from sonde.errors import EvaluationError, StorageError
+from sonde.hints import TRIAL_ATTRIBUTES, unknown_attribute
 from sonde.html import card, chart
 from sonde.space import Space
 from sonde.trials.objectives import ONE, Objectives
 from sonde.trials.outcome import Outcome, real, unpack_gradient, unpack_hessian, unpack_objectives
 from sonde.trials.reason import one_line
 from sonde.trials.state import State
+from sonde.trials.suggesting import suggested
 
 
 class Batch(NamedTuple):
@@ -109,7 +111,8 @@ class Trial(Mapping[str, Any]):
     suggested_in: float | None = None
     batch: Batch | None = field(default=None, repr=False)
     attributes: dict[str, Any] = field(default_factory=dict)
-    floats: frozenset[str] | None = field(default=None, repr=False)  # which parameters of the space are Float, if known
+    # kind and range of every parameter of the space, if known
+    declared: Mapping[str, tuple[Any, ...]] | None = field(default=None, repr=False)
     # posterior mean of the objective: for the best trial, if values are noisy; predicted final value of a stopped one
     mean: float | None = None
     std: float | None = None
@@ -135,6 +138,23 @@ class Trial(Mapping[str, Any]):
         The trial is then stopped, and the surrogate learns from its predicted final value.
         """
         return self._reporter.should_stop()
+
+    def suggest_float(
+        self, name: str, low: float, high: float, *, step: float | None = None, log: bool = False
+    ) -> float:
+        """Return ``trial[name]``, for objectives written for Optuna; it must be declared with the same range."""
+        return float(suggested(self, name, ("Float", low, high, log, step)))
+
+    def suggest_int(self, name: str, low: int, high: int, *, step: int = 1, log: bool = False) -> int:
+        """Return ``trial[name]``, for objectives written for Optuna; it must be declared with the same range."""
+        return int(suggested(self, name, ("Int", low, high, log, step)))
+
+    def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
+        """Return ``trial[name]``, for objectives written for Optuna; it must be declared with the same choices."""
+        return suggested(self, name, ("Categorical",), choices)
+
+    def __getattr__(self, name: str) -> Any:
+        unknown_attribute("Trial", name, TRIAL_ATTRIBUTES)
 
     @property
     def _reporter(self) -> Reporter:
@@ -242,7 +262,7 @@ def to_trial(record: TrialRecord, space: Space, study: str | None = None, object
         attributes=dict(record.attributes),
         mean=predicted[0],
         std=predicted[1],
-        floats=space.floats,
+        declared=space.declared,
         token=None if record.state is State.WAITING else record.token,  # the process that asks for it draws a new one
         study=study,
     )
