@@ -6,14 +6,19 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format bench arena soak clean
+.PHONY: demo test chromium lint format bench arena soak clean
 
-demo: $(VENV)/demo.stamp  ## tune a scikit-learn model; run again to resume
+demo: $(VENV)/demo.stamp  ## tune a scikit-learn model, write a report in out/; run again to resume
 	$(BIN)/python examples/demo.py
 
-test: lint  ## lint, types, all tests: the core's without JAX, those of the extra with it
+test: chromium lint  ## lint, types, all tests: the core's without JAX, those of the extra with it
 	$(PYTEST) --jax without
 	$(PYTEST) --jax only
+
+chromium:  # the browser in which tests look at the dashboard and at reports; without it they fail, and the others run
+	@test -x "$$CHROMIUM" || which chromium || which chromium-browser || which google-chrome || \
+	{ test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y chromium; } || \
+	echo "There is no Chromium, so tests of the dashboard will fail. Run: sudo apt-get install chromium; or: make test CHROMIUM=PATH"
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff format --check .
@@ -43,7 +48,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.stamp: $(BIN)/python pyproject.toml
-	$(PIP) install --editable . "scikit-learn>=1.5"
+	$(PIP) install --editable ".[plots]" "scikit-learn>=1.5"
 	touch $@
 
 $(VENV)/groups.stamp: $(BIN)/python

@@ -1,5 +1,7 @@
 """How long the figures of large studies take: ``python -m benchmarks.figures [--trials 100000]``.
 
+``--pictures`` draws those of ``docs/plots.md`` instead.
+
 Each figure is timed in a process that has the study open, as a dashboard has it: once for what it reads first, then for
 the figure and its JSON, which a browser gets. Figures of the model have times of their own, those of its fit, and are
 not here.
@@ -8,6 +10,7 @@ not here.
 from __future__ import annotations
 
 import argparse
+import math
 import sqlite3
 import time
 from collections.abc import Callable
@@ -16,12 +19,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 import sonde
 from benchmarks.machine import describe_machine
 from benchmarks.records import table
 
 RESULTS = Path(__file__).parent / "results" / "figures.csv"
+PICTURES = Path(__file__).parents[1] / "docs" / "figures"
 FIGURES = ("history", "parallel", "front", "curves", "timeline", "seconds", "distribution", "compare")
 WORKERS = 100
 CURVES = 1_000  # trials with a curve
@@ -33,14 +38,65 @@ def main() -> None:
     """Measure all figures of three studies, print and keep the times."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=100_000)
-    trials = parser.parse_args().trials
-    rows = []
+    parser.add_argument("--pictures", action="store_true", help="draw the pictures of docs/plots.md")
+    chosen = parser.parse_args()
+    if chosen.pictures:
+        draw_pictures()
+        return
+    trials, rows = chosen.trials, []
     with TemporaryDirectory() as folder:
         for kind, make in (("one objective", one), ("two objectives", two), ("bits", bits)):
             with make(Path(folder) / f"{kind}.db", trials) as study:
                 rows += measured(study)
             print(f"{kind}: done")
     table(RESULTS, "seconds of figures", rows, describe_machine())
+
+
+def draw_pictures() -> None:
+    """Draw the figures of small studies for the documentation."""
+    shown = {"training": ("history", "parallel", "curves", "slices", "importance"), "tradeoff": ("front",)}
+    for kind, names in shown.items():
+        study = {"training": training, "tradeoff": tradeoff}[kind]()
+        for name in names:
+            path = PICTURES / f"plots-{name}.png"
+            figure = getattr(study.plot, name)()
+            figure.save(path, width=640, height=figure.layout.height or 380)
+            Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=48).save(path, optimize=True)
+
+
+def training() -> sonde.Study:
+    """Run a study whose trials report, of which some fail and some are stopped."""
+    space = sonde.Space(
+        lr=sonde.Float(1e-5, 1e-1, log=True), layers=sonde.Int(1, 8), optimizer=sonde.Categorical(["sgd", "adam"]),
+        momentum=sonde.Float(0, 0.99, when={"optimizer": "sgd"}),
+    )  # fmt: skip
+
+    def train(trial: sonde.Trial) -> float | None:
+        if trial["layers"] == 8:
+            raise MemoryError("out of memory")
+        end = 0.1 + (math.log10(trial["lr"]) + 3) ** 2 / 10 + abs(trial["layers"] - 3) / 20
+        end += 0.1 * abs(trial.get("momentum", 0.5) - 0.9)
+        for epoch in range(1, 28):
+            trial.report(epoch, end + math.exp(-epoch * (0.1 + end)))  # bad ones are quick: curves cross
+            if trial.should_stop():
+                return None
+        return end
+
+    return sonde.minimize(train, space, n_trials=60, seed=0, progress=False).study
+
+
+def tradeoff() -> sonde.Study:
+    """Run a study of two noisy objectives."""
+    space = sonde.Space(x=sonde.Float(0, 1), y=sonde.Float(0, 1))
+    study = sonde.Study(space, objectives={"error": "minimize", "speed": "maximize"}, seed=0)
+    rng = np.random.default_rng(0)
+
+    def measure(trial: sonde.Trial) -> list[float]:
+        x, y = trial["x"], trial["y"]
+        return [(x - 0.2) ** 2 + y**2 + rng.normal(0.1, 0.03), rng.normal(2, 0.03) - (1 - x) ** 2 - y / 2]
+
+    study.optimize(measure, 40, progress=False)
+    return study
 
 
 def measured(study: sonde.Study) -> list[dict[str, str]]:
@@ -64,10 +120,10 @@ def row(kind: str, trials: int, what: str, seconds: float, as_json: float, size:
 
 
 def timed(function: Callable[[], Any]) -> float:
-    """Return the seconds of a call."""
-    began = time.perf_counter()
+    """Return the processor seconds of a call: it has one thread, and other programs may use the machine, too."""
+    began = time.process_time()
     function()
-    return time.perf_counter() - began
+    return time.process_time() - began
 
 
 def one(path: Path, trials: int) -> sonde.Study:
@@ -81,8 +137,8 @@ def one(path: Path, trials: int) -> sonde.Study:
     )
     rng = np.random.default_rng(0)
     added = []
-    for number, unit in enumerate(rng.random((trials, len(space)))):
-        params = space.codec.configuration(space.codec.decode(unit[None])[0])
+    for number, row in enumerate(space.codec.decode(rng.random((trials, len(space))))):
+        params = space.codec.configuration(row)
         value = float(rng.lognormal() / (1 + number / trials))
         curve = [(step, value + 1 / step) for step in range(1, 21)] if number < CURVES else None
         ended = {"failed": "out of memory"} if number % 50 == 7 else {"value": value}
@@ -123,7 +179,8 @@ def run_by_workers(path: Path, rng: np.random.Generator) -> None:
         for worker in range(WORKERS):
             started[worker::WORKERS] = np.concatenate([[0], np.cumsum(lasted[worker::WORKERS] + 2)[:-1]])
         database.executemany(
-            "update trials set worker = ?, started = ?, finished = ?, suggested_in = ? where number = ?",
+            "update trials set worker = ?, started = ?, finished = ?, suggested_in = ? "
+            "where study_id = (select id from studies) and number = ?",
             ((f"node{i % WORKERS:03}", 1.8e9 + begun, 1.8e9 + begun + seconds, seconds / 100, i)
              for i, (begun, seconds) in enumerate(zip(started.tolist(), lasted.tolist(), strict=True))),
         )  # fmt: skip

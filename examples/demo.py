@@ -1,7 +1,7 @@
 """Tune a scikit-learn model: which one, and its settings, on the digits that ship with scikit-learn.
 
-The study lives in out/demo.db. Run it again and it goes on where it stopped, after Ctrl-C too. An argument is the
-number of trials to run.
+The study lives in out/demo.db. Run it again and it goes on where it stopped, after Ctrl-C too. At the end there is a
+report in out/demo.html. An argument is the number of trials to run.
 """
 
 import sys
@@ -49,8 +49,12 @@ def main() -> None:
     print(f"best error {study.best_value:.4f} of {len(study.trials)} trials, with")
     for name, value in study.best_params.items():
         print(f"  {name} = {value:.4g}" if isinstance(value, float) else f"  {name} = {value}")
+    report = Path("out/demo.html")
+    study.report(report)
     print("the study is in out/demo.db: run again to go on, or look at it with")
     print("  .venv/bin/sonde trials --storage out/demo.db")
+    print("a report with figures and advice, for a browser, is in")
+    print(f"  {report.resolve()}")
 
 
 if __name__ == "__main__":

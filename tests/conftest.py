@@ -3,15 +3,20 @@ from __future__ import annotations
 import os
 import re
 import runpy
+import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np  # noqa: F401 - its threads are limited below
 import pytest
 import scipy.linalg  # noqa: F401 - likewise
 import sqlalchemy as sa
 from threadpoolctl import threadpool_limits
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # The core's tests run without JAX, those of the extra with it. A test is of the extra if its file imports JAX or the
 # kernels, or if it is marked.
@@ -112,3 +117,18 @@ def sqlite_url(tmp_path: Path) -> str:
 def database_url(request: pytest.FixtureRequest) -> str:
     """Each of the databases in turn."""
     return str(request.getfixturevalue(f"{request.param}_url"))
+
+
+@pytest.fixture(scope="module")  # not for the whole run: while it is open, asyncio.run cannot be called
+def chromium() -> Iterator[Browser]:
+    """The Chromium of the system, without a window."""
+    from playwright.sync_api import sync_playwright
+
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    assert found, "this test needs Chromium: apt-get install chromium, or set CHROMIUM to the path of one"
+    arguments = ["--disable-background-networking", *(["--no-sandbox"] if os.getuid() == 0 else [])]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=arguments)
+        yield browser
+        browser.close()

@@ -7,7 +7,7 @@ pieces fit a light page and a dark one.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,9 +32,11 @@ def escaped(text: Any) -> str:
 
 
 def shown(cell: Any) -> str:
-    """Return a value as text: numbers with six digits, nothing for None."""
+    """Return a value as text: numbers with six digits, several with their names, nothing for None."""
     if cell is None:
         return ""
+    if isinstance(cell, Mapping):
+        return ", ".join(f"{name} = {shown(value)}" for name, value in cell.items())
     return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
 

@@ -46,6 +46,15 @@ def test_verify_finds_what_was_changed(cli: Cli, program: Cli, run: Path) -> Non
     assert (ended.code, json.loads(ended.out)["deviates"]) == (1, 7)
 
 
+def test_verify_fails_if_nothing_can_be_checked(cli: Cli, run: Path) -> None:
+    with sqlite3.connect(run) as connection:
+        connection.execute("UPDATE trials SET seen = NULL")
+    connection.close()
+    ended = cli("verify")
+    assert (ended.code, ended.err) == (1, "")
+    assert "NOT CHECKED" in ended.out
+
+
 def test_a_study_is_paused_and_resumed(cli: Cli, run: Path) -> None:
     for _ in range(2):
         ended = cli("pause")

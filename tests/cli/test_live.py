@@ -16,6 +16,7 @@ from tests.cli.conftest import START, Sonde
 from tests.server.service import Server
 
 import sonde
+from sonde.storage import Asker
 
 EVIL = "\x1b]0;gotcha\x07\u202eevil"
 
@@ -108,6 +109,20 @@ def test_running_trials_and_the_estimated_end(cli: Sonde) -> None:
     assert found["rate"] > 0
     assert found["end"] > found["running"][0]["since"]
     assert _rows(cli("show", "--once", "--total", "3").out)["end"].startswith("reached: 3 of 3 trials")
+
+
+def test_the_view_says_who_suggests_and_how_many_wait(cli: Sonde) -> None:
+    study = _study()
+    asker, other = Asker("me\x1b[31m", 60.0, None), Asker("other", 60.0, None)
+    assert "suggester" not in _rows(cli("show", "--once").out)
+    study.storage.begin_ask(study._header.key, ["a" * 32], asker)
+    study.storage.begin_ask(study._header.key, ["b" * 32], other)
+    assert _rows(cli("show", "--once").out)["suggester"].startswith("me\\x1b[31m for ")
+    assert _rows(cli("show", "--once").out)["suggester"].endswith(" s, 1 ask waits")
+    found = json.loads(cli("show", "--json").out)["suggesting"]
+    assert (found["suggester"], found["asks"], found["seconds"] >= 0) == ("me\x1b[31m", 1, True)
+    study.storage.end_suggester_lease(study._header.key, asker.name)
+    assert _rows(cli("show", "--once").out)["suggester"] == "nobody, 1 ask waits"
 
 
 def test_a_paused_study_says_so(cli: Sonde) -> None:

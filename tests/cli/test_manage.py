@@ -48,7 +48,9 @@ def test_export_says_what_is_wrong_with_a_file(cli: Cli) -> None:
 def test_delete_with_yes(cli: Cli) -> None:
     ended = cli("delete", "--yes")
     assert (ended.code, ended.out, ended.err) == (0, "", "deleted study 'shapes' with its 25 trials\n")
-    assert cli("best").err == "error: the storage has no studies yet; start one with: sonde run\n"
+    assert cli("best").err == (
+        "error: the storage has no studies yet; sonde run, sonde.minimize and sonde.Study start one\n"
+    )
 
 
 def test_delete_for_programs(cli: Cli) -> None:

@@ -132,7 +132,10 @@ def test_storage_and_name_come_from_the_environment(cli: Cli, monkeypatch: pytes
         study.storage.close()
     monkeypatch.setenv("SONDE_STORAGE", "other.db")
     ended = cli("best")
-    assert (ended.code, ended.err) == (1, "error: the storage has 2 studies (one, two); choose one with --name\n")
+    assert (ended.code, ended.err) == (
+        1,
+        "error: the storage has 2 studies (one, two); choose one by its name (name=, --name)\n",
+    )
     monkeypatch.setenv("SONDE_NAME", "two")
     assert json.loads(cli("best", "--json").out)["study"] == "two"
     assert json.loads(cli("best", "--json", "--name", "one").out)["study"] == "one"

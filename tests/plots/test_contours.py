@@ -80,6 +80,7 @@ def test_without_two_parameters_the_figure_says_what_to_do() -> None:
         ({"x": "z"}, "x= names 'z'; the parameters are rate"),
         ({"x": "rate", "y": "rate"}, "both 'rate'"),
         ({"x": "rate", "y": "z"}, "y= names 'z'"),
+        ({"x": float("nan")}, "x= names nan"),
         ({"objective": "loss"}, "no objective 'loss'"),
         ({"at": {"rate": 7}}, "parameter 'rate'"),
     ],

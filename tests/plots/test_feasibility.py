@@ -58,6 +58,9 @@ def test_trials_have_their_state_and_the_reason() -> None:
             assert (row["kind"], row["reason"]) == expected
     shown = [text for trace in study.plot.feasibility(x="b", y="c").data for text in trace.text or ()]
     assert any("&lt;script&gt;" in text for text in shown)
+    fails = study_of(WIDE, lambda p: {"failed": "no"} if p["b"] > 0.6 else {"value": p["a"]}, 20)
+    named = {trace.name for trace in fails.plot.feasibility().data}
+    assert named == {None, "worked", "failed"}  # no state without trials is in the legend
     assert not any("<script>" in text for text in shown)
 
 

@@ -49,6 +49,11 @@ STUDIES: dict[str, Any] = {
         objectives={HOSTILE[0]: "minimize", "b": "maximize"},
     ),
     "hostile names": lambda: study_of(hostile_space(), lambda p: p[HOSTILE[0]], 12),
+    "three trials, auto": lambda: study_of(MIXED, mixed, 3, strategy="auto"),
+    "dngo": lambda: study_of(PLANE, sometimes, 30, strategy="dngo"),
+    "igo": lambda: study_of(
+        sonde.Space({f"b{i}": sonde.Bool() for i in range(6)}), lambda p: float(sum(p.values())), 20, strategy="igo"
+    ),
     "gradients": lambda: study_of(
         PLANE, lambda p: {"value": bowl(p), "gradient": {"x": 2 * (p["x"] - 0.3), "y": 1.0}}, 8, strategy="fobo"
     ),

@@ -9,9 +9,12 @@ import pytest
 from tests.plots.modelled import MIXED, PLANE, bowl, mixed, study_of
 
 import sonde
+from sonde.arrays import Array
 from sonde.errors import OptionError
 from sonde.plots.activity import required, restricted, share
+from sonde.plots.effects import measured, ranked
 from sonde.plots.table import Table
+from sonde.strategies.bayesian.predictions import Predictions
 
 
 def effects(table: Table, kind: str) -> dict[str, float]:
@@ -30,6 +33,63 @@ def test_of_ishigami_the_indices_are_those_of_the_closed_form() -> None:
     assert pairs[frozenset("ac")] == pytest.approx(0.244, abs=0.04)
     assert pairs[frozenset("ab")] < 0.03
     assert all(row["low"] <= row["mean"] <= row["high"] for row in table.rows() if row["kind"] == "total")
+
+
+def test_the_effects_are_those_of_the_model_on_a_grid() -> None:
+    study = study_of(PLANE, lambda p: np.sin(5 * p["x"]) * (0.5 + p["y"]), 60)
+    table, middles = study.plot.importance(data=True), (np.arange(40) + 0.5) / 40
+    grid = np.column_stack([np.repeat(middles, 40), np.tile(middles, 40)])
+    values = study.model().predict(grid)[0].reshape(40, 40)
+    whole, of_x, of_y = values.var(), values.mean(axis=1).var(), values.mean(axis=0).var()
+    assert effects(table, "main") == pytest.approx({"x": of_x / whole, "y": of_y / whole}, abs=0.03)
+    assert effects(table, "total") == pytest.approx({"x": 1 - of_y / whole, "y": 1 - of_x / whole}, abs=0.03)
+    assert effects(table, "interaction")["x"] == pytest.approx(1 - (of_x + of_y) / whole, abs=0.03)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_twenty_parameters_the_effects_are_those_of_the_closed_form_within_their_intervals(seed: int) -> None:
+    a = np.array([0, 1, 4.5, 9, *[99] * 16])  # Sobol's g-function
+    parts = 1 / (3 * (1 + a) ** 2)
+    total = parts * np.prod(1 + parts) / (1 + parts) / (np.prod(1 + parts) - 1)
+    space = sonde.Space({f"x{i}": sonde.Float(0, 1) for i in range(20)})
+
+    def function(rows: Array) -> Array:
+        return np.repeat(np.prod((np.abs(4 * rows - 2) + a) / (1 + a), axis=1)[:, None], 64, axis=1)
+
+    found = measured(space, space.names, function, 6, seed)
+    low, high = np.quantile(found.total[1], (0.025, 0.975), axis=1)
+    assert found.names == list(space.names)
+    assert found.total[0].mean(axis=1) == pytest.approx(total, abs=0.03)
+    assert np.all((low < total + 0.003) & (total < high + 0.003))
+
+
+def test_the_ranking_is_by_the_total_effects() -> None:
+    space = sonde.Space({name: sonde.Float(0, 1) for name in "abc"})
+    assert ranked(space, lambda rows: rows[:, 1] + 3 * rows[:, 2] + 0.1 * rows[:, 0], 0) == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize("strategy", ["gp", "dngo", "fobo"])
+def test_drawn_functions_pass_through_what_is_known(strategy: str) -> None:
+    def told(params: Any) -> dict[str, Any]:
+        return {"value": bowl(params), "gradient": {"x": 2 * (params["x"] - 0.3), "y": 1.0}}
+
+    study = study_of(PLANE, told if strategy == "fobo" else bowl, 40, strategy=strategy)
+    model = study.model()
+    assert isinstance(model, Predictions)
+    rows = study.history.rows
+    drawn = model.functions(16, np.random.default_rng(0))(rows)
+    mean, std, noise = model.latent(rows)
+    assert np.max(np.abs(drawn.mean(axis=1) - mean)) < 4 * np.max(std + noise) / 4 + 1e-3
+    x = model.surrogate.features(study.space.codec.encode(rows)[0])
+    for posterior in model.surrogate.posteriors:
+        np.testing.assert_allclose(posterior.means(x), posterior.marginals(x).mean, rtol=1e-10, atol=1e-12)
+
+
+def test_bars_of_both_panels_are_equally_wide() -> None:
+    space = sonde.Space({name: sonde.Float(0, 1) for name in "abcdefg"})
+    figure = study_of(space, lambda p: p["a"] * p["b"], 40).plot.importance(pairs=3)
+    one, other = figure.layout.yaxis, figure.layout.yaxis2
+    assert one.range[1] - one.range[0] == other.range[1] - other.range[0] == 7
 
 
 def test_few_results_leave_wider_intervals() -> None:
@@ -95,7 +155,7 @@ def test_the_figure_names_the_method_and_stacks_main_and_rest() -> None:
     assert totals == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("pairs", [-1, 1.5, True, "all", 1000])
+@pytest.mark.parametrize("pairs", [-1, 1.5, True, "all", 1000, float("nan")])
 def test_a_wrong_number_of_pairs_is_refused(pairs: Any) -> None:
     with pytest.raises(OptionError, match="pairs must be a whole number from 0 to 100"):
         study_of(PLANE, bowl, 5).plot.importance(pairs=pairs)

@@ -86,6 +86,8 @@ def test_before_a_result_the_figure_says_what_to_do() -> None:
     [
         ({"bins": 0}, "bins must be a whole number from 1 to 500"),
         ({"bins": True}, "bins must be a whole number"),
+        ({"bins": float("nan")}, "bins must be a whole number"),
+        ({"x": "x", "y": "x"}, "both 'x'; give two parameters"),
         ({"x": "x"}, "give both x= and y="),
         ({"x": "x", "y": "z"}, "y= names 'z'"),
         ({"objective": "loss"}, "no objective 'loss'"),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, spearmanr
 from tests.plots.modelled import PLANE, bowl, study_of
 
 import sonde
 from sonde.errors import OptionError
 from sonde.plots.predictions import LEVELS, calibration
+from sonde.strategies.bayesian.predictions import Predictions
+from sonde.study.predicting import Diagnosis
+from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 
 
 def test_the_table_is_the_diagnosis() -> None:
@@ -21,6 +26,53 @@ def test_the_table_is_the_diagnosis() -> None:
     assert f"rank correlation {told.correlation:.2f}" in table.note
     assert f"{100 * told.coverage:.0f}% within" in table.note
     assert study.plot.predictions().layout.title.subtitle.text == table.note
+
+
+def test_a_prediction_is_that_of_the_process_without_the_trial() -> None:
+    study = study_of(PLANE, lambda p: bowl(p) + 0.05 * np.sin(40 * p["x"]), 12)
+    model, table = study.model(), study.plot.predictions(data=True)
+    assert isinstance(model, Predictions)
+    (posterior,) = model.surrogate.posteriors
+    assert isinstance(posterior, ExactPosterior)
+    means, stds = [], []
+    for out in range(12):
+        others = np.arange(12) != out
+        rest = ExactPosterior.of(posterior.covariance, posterior.x[others], model.surrogate.values[others])
+        at = rest.marginals(posterior.x[[out]])
+        mean, std = model.surrogate.scale.restore(at.mean[:, 0], at.variance + rest.noise)
+        means.append(mean[0])
+        stds.append(std[0])
+    assert table["mean"].tolist() == pytest.approx(means, rel=1e-6)
+    assert table["std"].tolist() == pytest.approx(stds, rel=1e-6)
+
+
+def test_a_prediction_is_near_that_of_a_study_without_the_trial() -> None:
+    function = lambda p: np.sin(4 * p["x"]) + p["y"]  # noqa: E731
+    study = study_of(PLANE, function, 30)
+    table = study.plot.predictions(data=True)
+    for out in (3, 17):
+        without = sonde.Study(PLANE, strategy="gp", seed=1)
+        without.add_trials([{"params": t.params, "value": t.value} for t in study.trials if t.number != out])
+        held = without.predict(study.trial(out).params)
+        assert table["mean"][out] == pytest.approx(held.mean, abs=2 * held.std)
+        assert table["std"][out] == pytest.approx(held.std, rel=1.0)
+
+
+def test_equal_values_have_the_mean_of_their_ranks_and_one_value_no_order() -> None:
+    values, means = np.array([1.0, 1.0, 2.0, 3.0, 3.0]), np.array([2.0, 1.0, 1.0, 5.0, 4.0])
+    told = Diagnosis(np.arange(5), values, means, np.ones(5), np.zeros(5))
+    assert told.correlation == pytest.approx(spearmanr(values, means).statistic)
+    assert np.isnan(replace(told, values=np.ones(5)).correlation)
+    assert "no order" in study_of(PLANE, lambda p: 1.0, 5).plot.predictions(data=True).note
+
+
+def test_a_logarithmic_axis_says_what_it_does_not_show() -> None:
+    study = study_of(PLANE, lambda p: p["x"] - 0.5, 20)
+    figure, values = study.plot.predictions(log=True), study.plot.predictions(data=True)
+    hidden = int(np.sum((values["value"] <= 0) | (values["mean"] <= 0)))
+    assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
+    assert f"{hidden} values of zero or less" in figure.layout.title.subtitle.text
+    assert np.isfinite(figure.layout.yaxis.range).all()
 
 
 def test_true_scores_lie_on_the_diagonal_and_too_sure_ones_below() -> None:

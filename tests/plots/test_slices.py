@@ -10,6 +10,7 @@ from tests.plots.modelled import MIXED, PLANE, bowl, mixed, study_of
 
 import sonde
 from sonde.errors import OptionError
+from sonde.plots.panels import BETWEEN, MARGINS, height, panels
 from sonde.plots.table import Table
 
 
@@ -60,6 +61,7 @@ def test_scales_steps_and_categories_keep_their_kind() -> None:
     rate = model_of(table, "rate")["value"]
     assert np.diff(np.log(rate)) == pytest.approx(np.full(len(rate) - 1, np.log(1e4) / (len(rate) - 1)))
     assert figure.layout.xaxis.type == "log"
+    assert figure.layout.xaxis.range == pytest.approx((-4.16, 0.16))  # powers of ten, with a little room
     assert model_of(table, "layers")["value"].tolist() == [1, 2, 3, 4, 5]
     steps = next(trace for trace in figure.data if trace.xaxis == "x2" and trace.line.width == 2.5)
     assert list(steps.x) == pytest.approx([0.5, 1.5, 1.5, 2.5, 2.5, 3.5, 3.5, 4.5, 4.5, 5.5])
@@ -101,6 +103,7 @@ def test_of_many_parameters_those_along_which_the_model_changes_are_shown() -> N
     assert len(set(table["parameter"])) == 12
     assert {"x3", "x15"} <= set(table["parameter"])
     assert "of 16 parameters the 12" in table.note
+    assert "of 16 parameters the 12" in study.plot.slices().layout.title.subtitle.text
     assert set(study.plot.slices(parameters=["x1"], data=True)["parameter"]) == {"x1"}
 
 
@@ -116,6 +119,14 @@ def test_each_of_several_objectives_has_its_own_model() -> None:
     assert best["mean"][-1] == pytest.approx(1, abs=0.1)
 
 
+def test_rows_of_panels_are_equally_far_apart_however_many() -> None:
+    for count in (4, 12):
+        places = panels(count)
+        whole = height(count) - MARGINS
+        apart = (places[0].up[0] - places[3].up[1]) * whole
+        assert apart == pytest.approx(BETWEEN)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -125,6 +136,9 @@ def test_each_of_several_objectives_has_its_own_model() -> None:
         ({"at": {"z": 1}}, "names 'z'; the parameters are x, y"),
         ({"at": {"x": 2}}, "'x': got 2, expected a number from 0"),
         ({"at": 3}, "takes a dict"),
+        ({"at": {"x": float("nan")}}, "parameter 'x'"),
+        ({"at": {"x": "fast"}}, "parameter 'x'"),
+        ({"parameters": [float("nan")]}, "names nan"),
         ({"objective": "loss"}, "there is no objective 'loss'"),
     ],
 )

@@ -96,6 +96,22 @@ def test_parameters_that_matter_are_not() -> None:
     assert not sentences(study, unimportant)
 
 
+def test_a_parameter_that_matters_at_the_best_is_not() -> None:
+    study = filled(THREE, spread(THREE, 60), lambda a, b, idle: 30 * (b - 0.5) ** 2 + (a - 0.5) ** 2)
+    (said,) = sentences(study, unimportant)
+    assert "hardly depends on idle: it has" in said  # and not on a, which has little of the variance, too
+
+
+def test_a_parameter_that_matters_to_one_of_several_objectives_is_not() -> None:
+    both = {"objectives": {"loss": "minimize", "time": "minimize"}}
+    rows = spread(THREE, 40)
+    study = filled(THREE, rows, lambda a, b, idle: {"loss": math.sin(5 * a) + b, "time": a + 2 * idle}, **both)
+    assert not sentences(study, unimportant)
+    study = filled(THREE, rows, lambda a, b, idle: {"loss": math.sin(5 * a) + b, "time": a + 2 * b}, **both)
+    (said,) = sentences(study, unimportant)
+    assert "No value depends much on idle" in said
+
+
 def test_too_few_results_say_nothing_about_parameters() -> None:
     assert not sentences(filled(THREE, spread(THREE, 3), lambda a, b, idle: a), unimportant)
 
@@ -210,11 +226,11 @@ def test_without_evidence_there_is_no_advice(count: int) -> None:
 
 def test_all_advice_comes_together_and_objectives_are_named() -> None:
     study = filled(
-        THREE, spread(THREE, 30), lambda a, b, idle: {"loss": math.sin(5 * a) + 2 * b, "<i>": a + b + idle},
+        STEEP, spread(STEEP, 80), lambda rate, x: {"loss": x + rate, "<i>": (math.log10(rate) + 1.5) ** 2 + 0.1 * x},
         objectives={"loss": "minimize", "<i>": "minimize"},
     )  # fmt: skip
-    (said,) = (each for each in study.advice() if "hardly depends on" in each)
-    assert said.startswith("The value of 'loss' hardly depends on idle")
+    (said,) = (each for each in study.advice() if "log=True" in each)
+    assert "the values of '<i>' change most there" in said
 
 
 def test_advice_says_numbers_and_never_warns() -> None:

@@ -19,6 +19,7 @@ def test_a_paused_study_has_no_trial_until_it_is_resumed(server: Server) -> None
     for _ in range(2):
         assert server.post(f"{path}/pause", {}).status == 200
         assert server.get(path).data["paused"] is True
+        assert server.get(path).data["suggesting"] == {"suggester": None, "seconds": 0.0, "asks": 0}
     listed = {one["name"]: one["paused"] for one in server.get("/v1/studies").data}
     assert listed["paused"] is True
     refused = server.ask(path, wait=0.2, count=2)

@@ -30,6 +30,7 @@ CELLS = {
     "prediction": "study.predict(study.best_params)",
     "predictions": "study.predict([dict(trial) for trial in study.trials])",
     "diagnosis": "study.diagnose()",
+    "figure": "study.plot.history()",
     "without": "sys.modules['ipywidgets'] = None  # as where it is not installed\nstudy.optimize(objective, 2)",
 }
 
@@ -87,6 +88,7 @@ def test_everything_is_shown_as_html(executed: tuple[dict[str, list[Any]], list[
     assert "±" in html(outputs["prediction"])
     assert "std" in html(outputs["predictions"])
     assert "rank correlation" in html(outputs["diagnosis"])
+    assert "application/vnd.plotly.v1+json" in outputs["figure"][-1]["data"]
 
 
 def test_names_are_escaped(executed: tuple[dict[str, list[Any]], list[str]]) -> None:

@@ -16,12 +16,12 @@ from sonde.cli.opening import sqlite_path
 @click.argument("database", metavar="DATABASE", envvar="SONDE_STORAGE", default="sonde.db")
 @click.option("--port", metavar="PORT", type=click.IntRange(1, 65535), help="Port to listen on; a free one by default.")
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", help="Address to listen on, of this machine only.")
-@click.option("--no-open", is_flag=True, help="Do not open the browser.")
+@click.option("--no-browser", is_flag=True, help="Do not open the browser.")
 @click.option(
     "--logs", metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path), envvar="SONDE_LOGS", show_envvar=True,
     help="Show what programs printed: the folder that workers have as --logs.",
 )  # fmt: skip
-def dashboard(database: str, port: int | None, host: str, no_open: bool, logs: Path | None) -> None:
+def dashboard(database: str, port: int | None, host: str, no_browser: bool, logs: Path | None) -> None:
     """Show the studies of a database in the browser, until Ctrl-C.
 
     DATABASE is a file, or a URL such as postgresql://... The link has a token that is valid until the command ends.
@@ -29,7 +29,7 @@ def dashboard(database: str, port: int | None, host: str, no_open: bool, logs: P
     \b
     Examples:
       sonde dashboard
-      sonde dashboard runs.db --port 8090 --no-open
+      sonde dashboard runs.db --port 8090 --no-browser
     """
     from sonde.errors import OptionError, StorageError
     from sonde.extras import require
@@ -57,7 +57,7 @@ def dashboard(database: str, port: int | None, host: str, no_open: bool, logs: P
     def ready() -> None:
         click.echo(f"dashboard: {link}")
         click.echo("Ctrl-C ends it", err=True)
-        if not no_open:
+        if not no_browser:
             _open(link, folder)
 
     with TemporaryDirectory(prefix="sonde-", ignore_cleanup_errors=True) as folder:

@@ -60,14 +60,14 @@ def existing_study(url: str, name: str | None, *, suggests: bool = False) -> Ite
     with existing_storage(url) as storage:
         from sonde.study import Study
 
-        yield Study.load(storage, name or only_study(storage), strategy=None if suggests else "random")
+        yield Study.load(storage, name, strategy=None if suggests else "random")
 
 
 def only_study(storage: Storage) -> str:
     """Return the name of the only study."""
-    from sonde.study.identity import only_name
+    from sonde import storage as storages
 
-    return only_name(storage)
+    return storages.only_study(storage)
 
 
 def sqlite_path(url: str) -> Path | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from sonde.arrays import Integers
 from sonde.space import Space
-from sonde.storage import Storage, StudyHeader
+from sonde.storage import Storage, StudyHeader, StudyStatus
 from sonde.trials import History, State, TrialRecord
 from sonde.trials.objectives import Objectives
 from sonde.trials.reason import one_line
@@ -71,7 +71,7 @@ class Overview:
     header: StudyHeader
     space: Space
     objectives: Objectives
-    paused: bool
+    status: StudyStatus
     counts: Mapping[State, int]
     best: Best | None
     improvements: Sequence[Improvement]
@@ -95,7 +95,7 @@ class Overview:
     @property
     def state(self) -> str:
         """Whether the study is paused, has running trials, or is idle."""
-        if self.paused:
+        if self.status.paused:
             return "paused"
         return "running" if self.counts.get(State.RUNNING) else "idle"
 
@@ -128,7 +128,7 @@ class Watched:
         self._records = {one.number: self._records[one.number] for one in (*ended, *running, *failed)}
         now = self._storage.now()
         return Overview(
-            self.header, self.space, self.objectives, self._storage.paused(key), _counts(history),
+            self.header, self.space, self.objectives, self._storage.status(key), _counts(history),
             self._best(), improvements(history), len(front), self._ranges(front),
             [Running(one.worker or "", one.number, one.started) for one in running],
             [Failure(one.number, _reason(one)) for one in reversed(failed)], rate(ended, now), now,

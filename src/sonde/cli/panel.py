@@ -34,6 +34,7 @@ def panel(view: Overview, console: Console, total: int | None = None, why: str |
         ("objective", Text(printable(_goal(view)), no_wrap=True, overflow="ellipsis")),
         ("strategy", Text(printable(view.header.strategy if why is None else why))),
         ("state", Text(view.state)),
+        *([("suggester", Text(suggester))] if (suggester := _suggester(view)) else []),
         ("trials", Text(_counts(view))),
         *_results(view, console),
         ("workers", _workers(view)),
@@ -59,6 +60,7 @@ def document(view: Overview, total: int | None = None, why: str | None = None) -
         "seed": view.header.seed,
         "created": _iso(view.header.created),
         "state": view.state,
+        "suggesting": {name: own for name, own in view.status._asdict().items() if name != "paused"},
         "counts": {str(state): view.counts.get(state, 0) for state in State},
         "best": None if best is None else {
             "trial": best.trial, "value": best.value, "params": {name: plain(own) for name, own in best.params.items()}
@@ -114,6 +116,13 @@ def _ranges(view: Overview) -> Table:
         for one in view.ranges[:OBJECTIVES]
     ]
     return _cells(rows)
+
+
+def _suggester(view: Overview) -> str:
+    """Return who computes suggestions, for how long, and how many asks wait."""
+    who, seconds, asks = view.status.suggester, view.status.seconds, view.status.asks
+    suggests = f"{printable(who)} for {duration(seconds)}" if who is not None else "nobody" if asks else ""
+    return suggests + (f", {asks} {'ask waits' if asks == 1 else 'asks wait'}" if asks else "")
 
 
 def _workers(view: Overview) -> RenderableType:

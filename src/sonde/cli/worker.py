@@ -12,7 +12,7 @@ from sonde.cli import completing, output
 from sonde.cli.children import Children, EndedBySignal, ending_on_signals
 from sonde.cli.command import CannotStart, Command, check_program, run_programs
 from sonde.cli.folder import check_logs, logs_option
-from sonde.cli.opening import existing_storage, is_service, only_study
+from sonde.cli.opening import existing_storage, is_service
 from sonde.cli.options import Seconds, name_option, token_option
 from sonde.cli.reports import reader, report_option, stopping_option
 from sonde.cli.spool import Kept, Spool, spool_option
@@ -82,7 +82,7 @@ def worker(
     with existing_storage(url, **(options if is_service(url) else {})) as storage:
         from sonde.study import Study
 
-        study = Study.load(storage, name or only_study(storage), stopping=stopping)
+        study = Study.load(storage, name, stopping=stopping)
         template = parse(program, study.space.names, complete=True)
         check_program(template)
         objectives = study.objectives.names if study.objectives.several else ()

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from sonde.arrays import Array
-from sonde.plots.text import escaped
+from sonde.arrays import Array, Integers
+from sonde.plots.text import counted, escaped
 from sonde.space import Space
 from sonde.space.axis import Axis
 from sonde.space.choices import label
 
 DECADES = 2.0  # that positive values must span for a logarithmic axis
+FEW = 10  # trials that have a tick each
 
 
 def value_axis(values: Array, title: str, *, log: bool | None = None) -> dict[str, Any]:
@@ -25,34 +26,37 @@ def value_axis(values: Array, title: str, *, log: bool | None = None) -> dict[st
     wide = positive and float(np.log10(known.max()) - np.log10(known.min())) > DECADES
     is_log = wide if log is None else log and bool(np.any(known > 0))
     axis = {"title": {"text": escaped(title)}, "type": "log" if is_log else "linear", "exponentformat": "power"}
-    return axis | _powers(known[known > 0]) if is_log else axis
+    return axis | log_ticks(known[known > 0]) if is_log else axis
 
 
-def _powers(positive: Array) -> dict[str, Any]:
-    """Return ticks at powers of ten where values span some: labels between them would be too many."""
+def log_ticks(positive: Array) -> dict[str, Any]:
+    """Return ticks at powers of ten where values span some, else at 1, 2 and 5 times these, with whole numbers."""
     decades = float(np.log10(positive.max()) - np.log10(positive.min()))
-    return {"dtick": max(1, round(decades / 6))} if decades >= DECADES else {}
+    return {"dtick": max(1, round(decades / 6))} if decades >= DECADES else {"dtick": "D2", "tickformat": ".3~g"}
+
+
+def trial_axis(numbers: Integers, title: str = "trial") -> dict[str, Any]:
+    """Return the axis of the numbers of trials, with room for the first and the last one."""
+    first, last = min(int(numbers[0]), 1), int(numbers[-1])
+    room = max(0.5, 0.02 * (last - first))
+    few = {"dtick": 1} if last - first < FEW else {}
+    return {"title": {"text": title}, "range": [first - room, last + room], **few}
 
 
 def beyond(values: Array, axis: dict[str, Any]) -> str:
     """Return a sentence on the values that a logarithmic axis cannot show; empty where it shows all."""
     count = int(np.sum(values <= 0)) if axis["type"] == "log" else 0
-    return f"{count:,} values of zero or less are not on the logarithmic axis" if count else ""
-
-
-def parameter_axis(space: Space, name: str) -> dict[str, Any]:
-    """Return the axis of a parameter: its scale, or the labels of its choices in their order."""
-    if not space[name].ordered:
-        return {"title": {"text": name}, "type": "category", "categoryorder": "array",
-                "categoryarray": labels(space, name)}  # fmt: skip
-    return {"title": {"text": name}, "type": "log" if axis_of(space, name).log else "linear"}
+    return f"{counted(count, 'value')} of zero or less not on the logarithmic axis" if count else ""
 
 
 def labels(space: Space, name: str) -> list[str]:
-    """Return the labels of a parameter's choices: texts as they are, where these differ from all others."""
+    """Return the labels of a parameter's choices: a text as it is, in quotes where another choice has that label."""
     choices = [space[name].value(number) for number in range(int(axis_of(space, name).size))]
-    plain = [choice if isinstance(choice, str) else label(choice) for choice in choices]
-    return plain if len(set(plain)) == len(plain) else [label(choice) for choice in choices]
+    known = [label(choice) for choice in choices]
+    return [
+        choice if isinstance(choice, str) and choice not in known else text
+        for choice, text in zip(choices, known, strict=True)
+    ]
 
 
 def axis_of(space: Space, name: str) -> Axis:
@@ -64,5 +68,5 @@ def shown_column(space: Space, name: str, numbers: Array) -> Any:
     """Return a column of rows as it is shown: numbers, or labels with None where the parameter is inactive."""
     if space[name].ordered:
         return numbers
-    known = labels(space, name)
-    return [None if np.isnan(number) else known[int(number)] for number in numbers]
+    known = np.array([*labels(space, name), None], dtype=object)
+    return known[np.where(np.isnan(numbers), -1, np.nan_to_num(numbers)).astype(int)].tolist()

@@ -10,11 +10,11 @@ import numpy as np
 from sonde.arrays import Array
 from sonde.errors import OptionError
 from sonde.pareto.hypervolume import reference_point
-from sonde.plots.axes import beyond, value_axis
+from sonde.plots.axes import beyond, trial_axis, value_axis
 from sonde.plots.figure import Figure
 from sonde.plots.history import SHOWN, moves
 from sonde.plots.source import Source
-from sonde.plots.states import shown_states, usable
+from sonde.plots.states import best_so_far, shown_states, usable
 from sonde.plots.table import Table
 from sonde.plots.text import distinct, escaped
 from sonde.plots.theme import COLOURS
@@ -47,7 +47,7 @@ def figure(shown: Table, source: Source, objective: str | None = None, *, log: b
     traces = [_line(name, shown.select(names == name), turn) for turn, name in enumerate(dict.fromkeys(shown["study"]))]
     return Figure.of(traces, {
         "title": {"text": title, "subtitle": {"text": beyond(shown["best"], axis)}}, "showlegend": True,
-        "xaxis": {"title": {"text": "trials"}, "rangemode": "tozero"}, "yaxis": axis,
+        "xaxis": trial_axis(np.sort(shown["trial"]), "trials"), "yaxis": axis,
     })  # fmt: skip
 
 
@@ -86,10 +86,7 @@ def _best(study: Source, objective: str | None, reference: Array | None) -> Arra
     ended = np.isin(shown_states(history), SHOWN)
     if reference is not None:
         return volumes(history, reference)[ended]
-    counts = usable(history)
-    history = history.of(0 if objective is None else study.objectives.index(objective))
-    best = np.minimum.accumulate(np.where(counts, history.values, np.inf))[ended]
-    return np.asarray(np.where(np.isfinite(best), history.sign * best, np.nan))
+    return best_so_far(history, 0 if objective is None else study.objectives.index(objective))[ended]
 
 
 def _reference(studies: Sequence[Source]) -> Array:

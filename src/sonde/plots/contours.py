@@ -11,9 +11,9 @@ from sonde.errors import NoResult
 from sonde.plots.activity import in_words
 from sonde.plots.anchors import Anchor, anchors, nearest
 from sonde.plots.drawing import dropdown
+from sonde.plots.effects import ranked
 from sonde.plots.figure import Figure
 from sonde.plots.grids import axis_layout, positions, texts_of
-from sonde.plots.importance import strongest
 from sonde.plots.pairs import ONE_ONLY, checked_pair, chosen_pair, has_pairs
 from sonde.plots.panels import Panel, axes_of, headings, panels
 from sonde.plots.source import Source
@@ -47,7 +47,7 @@ def table(
         model = source.model(objective)
     except NoResult as reason:
         return Table({}, str(reason))
-    pair = chosen_pair(space, x, y, lambda: strongest(source, model))
+    pair = chosen_pair(space, x, y, lambda: ranked(space, lambda rows: model.predict(rows)[0], source.seed))
     note = "mean and standard deviation of a new result; of trials, the value, and how near they are to the plane"
     return joined([_plane(source, history, model, anchor, *pair) for anchor in around], note)
 
@@ -70,7 +70,7 @@ def figure(shown: Table, source: Source, *, objective: str | None = None) -> Fig
     note = f"the {NEAREST} nearest trials at most, paler further from the plane; star: the best"
     return Figure.of(traces, {
         **layout, **menu, "title": {"text": TITLE, "subtitle": {"text": note}}, "showlegend": False, "height": 480,
-        "annotations": headings(places, [f"mean of {value}", "standard deviation"]), "margin": {"t": 104},
+        "annotations": headings(places, [f"mean of {value}", "standard deviation"]), "margin": {"t": 112},
     })  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def _group(shown: Table, source: Source, other: str, places: list[Panel], sign: 
         turned = column == "mean" and sign < 0
         scale = [(1 - at, colour) for at, colour in SCALE[::-1]] if turned else SCALE
         drawn = surface(source.space, cells["x_parameter"][0], cells["y_parameter"][0], cells, column)
-        bar = {"x": place.across[1] + 0.01, "thickness": 12}
+        bar = {"x": place.across[1] + 0.01, "thickness": 12, "exponentformat": "power"}
         hover = f"%{{x}}, %{{y}}<br>{column} %{{z:.6g}}<extra></extra>"
         traces += [
             {**drawn, **place.axes, "colorscale": [list(stop) for stop in scale], "colorbar": bar,
@@ -125,7 +125,7 @@ def _points(trials: Table, source: Source) -> dict[str, Any]:
     space = source.space
     x, y = (positions(space, trials[f"{each}_parameter"][0], trials[each]) if len(trials) else [] for each in "xy")
     return {
-        "type": "scatter", "mode": "markers", "x": x, "y": y,
+        "type": "scatter", "mode": "markers", "x": x, "y": y, "cliponaxis": False,
         "text": [f"trial {number}: {value:.6g}" for number, value in zip(trials["trial"], trials["mean"], strict=True)],
         "hovertemplate": "%{text}<extra></extra>",
         "marker": {

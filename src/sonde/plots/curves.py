@@ -12,6 +12,7 @@ from sonde.plots.figure import Figure
 from sonde.plots.source import Source
 from sonde.plots.states import shown_states
 from sonde.plots.table import Table
+from sonde.plots.text import counted
 from sonde.plots.theme import ACCENT, GREEN, GREY, STATES
 
 TITLE = "Learning curves"
@@ -75,15 +76,27 @@ def figure(shown: Table, source: Source, *, log: bool | None = None) -> Figure:
     many = "median" in shown
     values = np.concatenate([shown["median"], shown["lowest"]]) if many else shown["value"]
     axis = value_axis(values, "reported value", log=log)
-    traces = _bands(shown) if many else [*_curves(shown), *_best(shown), *_predictions(shown)]
-    said = (f"{shown.note}. Bands: all values, and their middle half" if many
-            else f"{len(np.unique(shown['number'])):,} curves, {int(np.isfinite(shown['predicted']).sum())} of them "
-                 "stopped because their predicted final value was not worth it")  # fmt: skip
+    traces = _bands(shown) if many else [*_curves(shown), *_best(shown), *_stopped(shown)]
+    said = f"{shown.note}. Bands: all values, and their middle half" if many else _counts(shown)
     notes = [said, beyond(values, axis)]
     return Figure.of(traces, {
         "title": {"text": TITLE, "subtitle": {"text": ". ".join(note for note in notes if note)}},
         "xaxis": {"title": {"text": "step"}}, "yaxis": axis, "showlegend": True,
     })  # fmt: skip
+
+
+def _counts(shown: Table) -> str:
+    """Return in words how many curves there are, and how many of them were stopped."""
+    curves, stopped = len(np.unique(shown["number"])), _ends(shown)
+    said = f"{counted(curves, 'curve')}, {len(stopped):,} of them stopped early"
+    predicted = np.isfinite(stopped["predicted"]).any()
+    return said + ("; diamonds: their predicted ends" if predicted else "")
+
+
+def _ends(shown: Table) -> Table:
+    """Return the last report of each stopped trial."""
+    last = np.append(np.diff(shown["number"]) != 0, True)
+    return shown.select(last & (shown["state"] == "stopped"))
 
 
 def with_gaps(shown: Table, columns: tuple[str, ...]) -> list[Array]:
@@ -101,7 +114,8 @@ def _curves(shown: Table) -> list[dict[str, Any]]:
         if len(these) and not (alone and state == "stopped"):  # which have a mark of their own
             number, step, value = with_gaps(these, ("number", "step", "value"))
             traces.append({
-                "type": "scatter", "mode": "markers" if alone else "lines", "name": state, "x": step, "y": value,
+                "type": "scatter", "mode": "markers" if alone else "lines", "name": state,
+                "showlegend": state != "stopped", "x": step, "y": value,
                 "opacity": opacity, "line": {"color": colour, "width": 1.2}, "marker": {"color": colour, "size": 5},
                 "customdata": number, "connectgaps": False,
                 "hovertemplate": f"trial %{{customdata}} ({state}), step %{{x}}: %{{y:.6g}}<extra></extra>",
@@ -119,24 +133,29 @@ def _best(shown: Table) -> list[dict[str, Any]]:
              "hovertemplate": "best, step %{x}: %{y:.6g}<extra></extra>"}]  # fmt: skip
 
 
-def _predictions(shown: Table) -> list[dict[str, Any]]:
-    """Return the predicted final values, at the last step of all curves."""
-    these = shown.select(np.isfinite(shown["predicted"]))
-    if not len(these):
+def _stopped(shown: Table) -> list[dict[str, Any]]:
+    """Return where trials were stopped, and why: the predicted final values, at the last step of all curves."""
+    ends = _ends(shown)
+    if not len(ends):
         return []
     colour, symbol = STATES["stopped"]
-    told = zip(these["number"], these["step"], these["predicted"], these["std"], strict=True)
-    texts = [f"trial {number} stopped at step {step:g}<br>predicted: {mean:.6g} ± {std:.2g}"
-             for number, step, mean, std in told]  # fmt: skip
-    return [
-        {"type": "scatter", "mode": "markers", "name": "stopped here", "x": these["step"], "y": these["value"],
-         "marker": {"color": colour, "symbol": symbol, "size": 9}, "text": texts,
-         "hovertemplate": "%{text}<extra></extra>"},
-        {"type": "scatter", "mode": "markers", "name": "predicted end, one std",
-         "x": np.full(len(these), float(np.max(shown["step"]))), "y": these["predicted"], "text": texts,
-         "error_y": {"array": np.nan_to_num(these["std"]), "color": colour, "thickness": 1, "width": 3},
-         "marker": {"color": colour, "symbol": "diamond-open", "size": 7}, "hovertemplate": "%{text}<extra></extra>"},
-    ]  # fmt: skip
+    told = zip(ends["number"], ends["step"], ends["predicted"], ends["std"], strict=True)
+    texts = np.array([f"trial {number} stopped at step {step:g}<br>predicted: {mean:.6g} ± {std:.2g}"
+                      if np.isfinite(mean) else f"trial {number} stopped at step {step:g}"
+                      for number, step, mean, std in told])  # fmt: skip
+    look = {"type": "scatter", "mode": "markers", "hovertemplate": "%{text}<extra></extra>"}
+    marks = [{**look, "name": "stopped here", "x": ends["step"], "y": ends["value"], "text": texts,
+              "marker": {"color": colour, "symbol": symbol, "size": 9}}]  # fmt: skip
+    known = np.isfinite(ends["predicted"])
+    if known.any():
+        those = ends.select(known)
+        marks.append({
+            **look, "name": "predicted end, one std", "y": those["predicted"], "text": texts[known],
+            "x": np.full(len(those), float(np.max(shown["step"]))),
+            "error_y": {"array": np.nan_to_num(those["std"]), "color": colour, "thickness": 1, "width": 3},
+            "marker": {"color": colour, "symbol": "diamond-open", "size": 7},
+        })  # fmt: skip
+    return marks
 
 
 def _bands(shown: Table) -> list[dict[str, Any]]:

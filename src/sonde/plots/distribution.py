@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from sonde.arrays import Array
-from sonde.plots.axes import axis_of, labels
+from sonde.plots.axes import axis_of, labels, log_ticks
 from sonde.plots.figure import Figure
 from sonde.plots.panels import Panel, axes_of, height, panels
 from sonde.plots.source import Source
 from sonde.plots.table import Table
-from sonde.plots.text import distinct, escaped
+from sonde.plots.text import counted, distinct, escaped
 from sonde.plots.theme import ACCENT, COLOURS, SCALE
 from sonde.strategies.port import Distributions
 
@@ -103,7 +103,7 @@ def figure(shown: Table, source: Source) -> Figure:
 def _panel(own: Table, source: Source, name: str, panel: Panel) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     if own["choice"][0] is None:
         log = axis_of(source.space, name).log
-        return _band(own, panel), {"type": "log" if log else "linear"}
+        return _band(own, panel), {"type": "log", **log_ticks(np.concatenate([own["low"], own["high"]]))} if log else {}
     return _areas(own, panel), {"range": [0, 1], "tickformat": ".0%"}
 
 
@@ -146,7 +146,7 @@ def _band(own: Table, panel: Panel) -> list[dict[str, Any]]:
 
 
 def _map(shown: Table, names: list[str]) -> Figure:
-    """Draw the probability of what is the most likely choice in the end, a row for each parameter."""
+    """Draw the how probable the last favourite was, a row for each parameter."""
     parameters, probability = np.array(shown["parameter"], dtype=object), np.asarray(shown["probability"])
     results = np.unique(np.asarray(shown["results"]))
     rows: list[Array] = []
@@ -163,8 +163,8 @@ def _map(shown: Table, names: list[str]) -> Figure:
         labels_.append(f"{escaped(name, 20)} = {escaped(known[favourite], 12)}")
     y = distinct(labels_)
     left = len(names) - len(rows)
-    notes = [shown.note, "probability of what is the most likely choice in the end"]
-    notes += [f"{left} numbers on a scale are in the table only"] if left else []
+    notes = [shown.note, "how probable the last favourite was"]
+    notes += [f"{counted(left, 'number')} on a scale in the table only"] if left else []
     note = "; ".join(notes)
     trace = {"type": "heatmap", "x": results, "y": y, "z": np.array(rows), "zmin": 0, "zmax": 1, "name": "probability",
              "colorscale": [[1 - place, colour] for place, colour in reversed(SCALE)],

@@ -17,14 +17,15 @@ import numpy as np
 
 from sonde.arrays import Array, Index
 from sonde.plots.activity import Required, required, restricted
+from sonde.plots.grids import varied
 from sonde.sampling import Key, Stream
 from sonde.sensitivity.sobol_indices import Design, effects, interactions, picked, resampled, variances
 from sonde.space import Space
 
 Function = Callable[[Array], Array]  # rows (m, d) to values (m, s)
-EVALUATIONS = 4096  # rows at which the functions are evaluated, about
+EVALUATIONS, FOR_RANKS = 16_384, 4096  # rows at which functions are evaluated, about
 Both = tuple[Array, Array]
-FEWEST, MOST = 32, 1024  # points of a design
+FEWEST, MOST = 32, 512  # points of a design
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,11 @@ class Measured:
     count: int  # of points of a design
 
 
-def measured(space: Space, names: Sequence[str], function: Function, pairs: int, seed: int) -> Measured:
+def measured(
+    space: Space, names: Sequence[str], function: Function, pairs: int, seed: int, evaluations: int = EVALUATIONS
+) -> Measured:
     """Return main and total effects of parameters with more than one value, and the strongest interactions."""
-    whole = _Whole(space, function, _count(len(names), pairs), seed)
+    whole = _Whole(space, function, _count(len(names), pairs, evaluations), seed)
     groups: dict[tuple[tuple[str, tuple[float, ...]], ...], list[str]] = {}
     for name in names:
         groups.setdefault(tuple(sorted(required(space, name).items())), []).append(name)
@@ -59,6 +62,12 @@ def measured(space: Space, names: Sequence[str], function: Function, pairs: int,
         [(part.names[i], part.names[j]) for part, own in zip(parts, strongest, strict=True) for i, j in own],
         _joined(inner), whole.count,
     )  # fmt: skip
+
+
+def ranked(space: Space, function: Callable[[Array], Array], seed: int) -> list[str]:
+    """Return the parameters by their total effects on a function (m,) of rows (m, d), the largest first."""
+    found = measured(space, varied(space), lambda rows: function(rows)[:, None], 0, seed, FOR_RANKS)
+    return [found.names[i] for i in np.argsort(-np.nan_to_num(found.total[0][:, 0]), kind="stable")]
 
 
 def _joined(parts: Sequence[Both]) -> Both:
@@ -120,7 +129,7 @@ def _strongest(parts: Sequence[_Group], count: int) -> list[list[tuple[int, int]
     return [[pair for _, own, pair in chosen if own == group] for group in range(len(parts))]
 
 
-def _count(names: int, pairs: int) -> int:
+def _count(names: int, pairs: int, evaluations: int) -> int:
     """Return the points of a design: a power of two, as many as the evaluations allow."""
-    allowed = EVALUATIONS // (2 + names + min(pairs, names * (names - 1) // 2))
+    allowed = evaluations // (2 + names + min(pairs, names * (names - 1) // 2))
     return int(min(max(1 << max(allowed.bit_length() - 1, 0), FEWEST), MOST))

@@ -12,7 +12,7 @@ from sonde.errors import NoResult
 from sonde.plots.activity import in_words, required
 from sonde.plots.anchors import Anchor, anchors, nearest, rows_around
 from sonde.plots.drawing import MODEL, dropdown
-from sonde.plots.effects import measured
+from sonde.plots.effects import ranked
 from sonde.plots.figure import Figure
 from sonde.plots.grids import axis_layout, grid, positions, texts_of, varied
 from sonde.plots.pairs import checked_pair, chosen_pair, has_pairs
@@ -26,6 +26,7 @@ from sonde.strategies.port import KnowsFailures
 from sonde.trials.reason import one_line
 
 NEAREST = 500  # trials that are shown
+ROOM = 0.02  # around a line, for points at its ends
 MANY = 5_000  # trials above which those that are shown are read by themselves
 TITLE = "Probability that a trial works"
 ALL_WORK = "no trial has failed, and none breaks a measured constraint"
@@ -69,23 +70,17 @@ def figure(shown: Table, source: Source) -> Figure:
     note = f"the {NEAREST} nearest trials at most, paler further from the plane"
     up = axis_layout(space, y) if y else {"title": {"text": "probability"}, "range": [-0.02, 1.02], "tickformat": ".0%"}
     return Figure.of(traces, {
-        "title": {"text": TITLE, "subtitle": {"text": note}}, "height": 520,
-        "xaxis": axis_layout(space, x, f"where {where}" if where else ""), "yaxis": up, **menu,
+        "title": {"text": TITLE, "subtitle": {"text": note}}, "height": 540, "margin": {"t": 112},
+        "xaxis": axis_layout(space, x, f"where {where}" if where else "", 0.0 if y else ROOM), "yaxis": up, **menu,
     })  # fmt: skip
 
 
 def _names(source: Source, model: KnowsFailures, x: str | None, y: str | None) -> tuple[str, str | None]:
     """Return the two parameters that matter most for failures, in place of those that are not named."""
     space = source.space
-
-    def ranking() -> list[str]:
-        found = measured(space, varied(space), lambda rows: model.success(rows)[:, None], 0, source.seed)
-        totals = np.nan_to_num(found.total[0][:, 0])
-        return [found.names[i] for i in np.argsort(-totals, kind="stable")]
-
     if not has_pairs(space):
         return (varied(space) or [space.names[0]])[0], None
-    return chosen_pair(space, x, y, ranking)
+    return chosen_pair(space, x, y, lambda: ranked(space, model.success, source.seed))
 
 
 def _plane(
@@ -136,7 +131,8 @@ def _group(shown: Table, source: Source) -> list[dict[str, Any]]:
     """Return the traces of one place of the other parameters."""
     kinds = np.array(shown["kind"])
     model = shown.select(kinds == "model")
-    return [_model(model, source), *(_trials(shown.select(kinds == state), source, state) for state in ENDED)]
+    states = [state for state in ENDED if state in kinds]
+    return [_model(model, source), *(_trials(shown.select(kinds == state), source, state) for state in states)]
 
 
 def _model(model: Table, source: Source) -> dict[str, Any]:
@@ -157,16 +153,17 @@ def _model(model: Table, source: Source) -> dict[str, Any]:
 def _trials(trials: Table, source: Source, state: str) -> dict[str, Any]:
     """Return the trials of a state; of one parameter they stand at the top where they work, and at the bottom."""
     colour, symbol = STATES[state]
-    flat = not len(trials) or trials["y_parameter"][0] is None
+    flat = trials["y_parameter"][0] is None
     at = 1.0 if state == "completed" else 0.0
-    x = positions(source.space, trials["x_parameter"][0], trials["x"]) if len(trials) else []
+    x = positions(source.space, trials["x_parameter"][0], trials["x"])
     y = np.full(len(trials), at) if flat else positions(source.space, trials["y_parameter"][0], trials["y"])
     reasons = [f"trial {number}" + (f": {escaped(reason, 120)}" if reason else " worked")
                for number, reason in zip(trials["trial"], trials["reason"], strict=True)]  # fmt: skip
     return {
-        "type": "scatter", "mode": "markers", "x": x, "y": y, "name": state if state != "completed" else "worked",
+        "type": "scatter", "mode": "markers", "x": x, "y": y, "cliponaxis": False,
+        "name": state if state != "completed" else "worked",
         "text": reasons, "hovertemplate": "%{text}<extra></extra>",
         "marker": {"color": colour, "symbol": symbol, "size": 7 if state == "completed" else 9,
                    "line": {"color": "#ffffff", "width": 1},
-                   "opacity": np.maximum(trials["near"], 0.15) if len(trials) else 1.0},
+                   "opacity": np.maximum(trials["near"], 0.15)},
     }  # fmt: skip

@@ -12,7 +12,7 @@ from sonde.arrays import Array, Integers
 from sonde.errors import NoResult, OptionError
 from sonde.pareto.fronts import non_dominated
 from sonde.plots.axes import value_axis
-from sonde.plots.configurations import described
+from sonde.plots.configurations import described, in_lines
 from sonde.plots.density import density
 from sonde.plots.figure import Figure
 from sonde.plots.grouping import MANY
@@ -25,6 +25,7 @@ from sonde.plots.theme import ACCENT, GREY, ORANGE, STATES
 
 TITLE = "Pareto front"
 MODELLED = 1000  # results up to which the model is shown unless told otherwise
+GAP = 0.12  # between panels, for the names of objectives
 HINT = "study.plot.history() shows one objective"
 
 
@@ -98,7 +99,7 @@ def figure(shown: Table, source: Source) -> Figure:
         return Figure.empty(TITLE, "No trial has a value of each objective yet, within its measured constraints.")
     names = [name.removeprefix("value_") for name in shown.names if name.startswith("value_")]
     pairs = list(combinations(names, 2))
-    places = panels(len(pairs))
+    places = panels(len(pairs), gap=GAP)
     layout: dict[str, Any] = {
         "title": {"text": TITLE, "subtitle": {"text": _note(shown, source, len(pairs))}},
         "shapes": [],
@@ -168,7 +169,8 @@ def _points(
     if not len(part):
         return []
     texts = [
-        f"trial {number} ({state})<br>{text}" for number, text in zip(part["number"], part["parameters"], strict=True)
+        f"trial {number} ({state})<br>{in_lines(text)}"
+        for number, text in zip(part["number"], part["parameters"], strict=True)
     ]
     labels = [escaped(name, 24) for name in names]
     return [{

@@ -65,11 +65,14 @@ def positions(space: Space, name: str, numbers: Array) -> list[Any]:
     return [known[int(number)] for number in numbers]
 
 
-def axis_layout(space: Space, name: str, remark: str = "") -> dict[str, Any]:
-    """Return the axis of a parameter, with a remark in its title."""
+def axis_layout(space: Space, name: str, remark: str = "", room: float = 0.0) -> dict[str, Any]:
+    """Return the axis of a parameter, with a remark in its title, and room at both ends as a share of its range."""
     title = {"text": f"{escaped(name)}{f' ({remark})' if remark else ''}"}
     if space[name].ordered:
-        return {"title": title, "type": "log" if axis_of(space, name).log else "linear"}
+        axis = axis_of(space, name)
+        low, high = np.array(axis.edges) / (np.log(10) if axis.log else 1.0)
+        ends = [float(low - room * (high - low)), float(high + room * (high - low))]
+        return {"title": title, "type": "log" if axis.log else "linear", "range": ends, "exponentformat": "power"}
     known = shown_labels(space, name)
     return {"title": title, "type": "category", "categoryorder": "array", "categoryarray": known,
             "range": [-0.5, len(known) - 0.5]}  # fmt: skip

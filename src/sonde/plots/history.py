@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from sonde.arrays import Array
-from sonde.plots.axes import beyond, value_axis
-from sonde.plots.configurations import described
+from sonde.plots.axes import beyond, trial_axis, value_axis
+from sonde.plots.configurations import described, in_lines
 from sonde.plots.figure import Figure
 from sonde.plots.grouping import GROUPS, MANY, grouped
 from sonde.plots.source import Source
-from sonde.plots.states import shown_states
+from sonde.plots.states import best_so_far, shown_states
 from sonde.plots.table import Table
 from sonde.plots.text import escaped
 from sonde.plots.theme import ACCENT, STATES
@@ -29,12 +29,12 @@ def table(source: Source, objective: str | None = None) -> Table:
     history, names = source.history, source.objectives.names
     if objective is None and source.objectives.several:
         return _volumes(source)
-    history = history.of(0 if objective is None else source.objectives.index(objective))
-    states = shown_states(source.history)
-    usable = np.where((states == "completed") & ~np.isnan(history.values), history.values, np.inf)
-    best = history.sign * np.minimum.accumulate(usable)
-    columns = {"value": history.sign * history.values, "best": np.where(np.isfinite(best), best, np.nan)}
-    return _of_ended(source, states, columns, f"{objective or names[0]}; of a stopped trial, predicted from its curve")
+    place = 0 if objective is None else source.objectives.index(objective)
+    own = history.of(place)
+    columns = {"value": own.sign * own.values, "best": best_so_far(history, place)}
+    return _of_ended(
+        source, shown_states(history), columns, f"{objective or names[0]}; of a stopped trial, predicted from its curve"
+    )
 
 
 def _volumes(source: Source) -> Table:
@@ -54,9 +54,9 @@ def _of_ended(
     ended = np.flatnonzero(np.isin(states, SHOWN))
     rows = Table({"number": np.arange(len(states)), "state": states, **columns}, note).select(ended)
     improved = moves(rows["best"])[-DESCRIBED:]
-    texts = [""] * len(rows)
+    texts, configurations = [""] * len(rows), source.history.rows
     for place in improved.tolist():
-        texts[place] = described(source.space, source.history.rows[rows["number"][place]])
+        texts[place] = described(source.space, configurations[rows["number"][place]])
     whole = {name: rows[name] for name in rows.names} | {
         f"value_{name}": column[ended] for name, column in (more or {}).items()
     }
@@ -79,7 +79,7 @@ def figure(shown: Table, source: Source, objective: str | None = None, *, log: b
     lane = [] if many else _lane(shown)
     return Figure.of([*traces, *lane, _best(shown, several)], {
         "title": {"text": title, "subtitle": {"text": ". ".join(note for note in notes if note)}},
-        "xaxis": {"title": {"text": "trial"}, "rangemode": "tozero", "anchor": "y2" if lane else "y"},
+        "xaxis": {**trial_axis(shown["number"]), "anchor": "y2" if lane else "y"},
         "yaxis": {**axis, "domain": [LANE + 0.03 if lane else 0, 1]},
         **({"yaxis2": _lane_axis()} if lane else {}),
     })  # fmt: skip
@@ -151,8 +151,9 @@ def _best(shown: Table, several: bool) -> dict[str, Any]:
     places = np.union1d(places, [len(best) - 1])
     places = places[np.isfinite(best[places])]
     what = "hypervolume" if several else "best"
+    texts = [in_lines(shown["parameters"][place]) for place in places]
     return {
         "type": "scatter", "mode": "lines", "name": f"{what} so far", "x": shown["number"][places], "y": best[places],
-        "line": {"shape": "hv", "width": 2.5, "color": ACCENT}, "text": [shown["parameters"][i] for i in places],
+        "line": {"shape": "hv", "width": 2.5, "color": ACCENT}, "text": texts,
         "hovertemplate": f"{what} after trial %{{x}}: %{{y:.6g}}<br>%{{text}}<extra></extra>",
     }  # fmt: skip

@@ -19,7 +19,7 @@ from sonde.plots.table import Table, joined
 from sonde.plots.text import escaped
 from sonde.plots.theme import GREEN, GREY, SKY
 from sonde.sampling import Key
-from sonde.strategies.port import Draws, Model
+from sonde.strategies.port import Draws
 
 DRAWN = 64  # functions
 PAIRS, MOST_PAIRS = 6, 100
@@ -62,20 +62,15 @@ def figure(shown: Table, source: Source, *, objective: str | None = None) -> Fig
         return Figure.empty(title, shown.note if not len(shown) else "the model is the same everywhere")
     left, *right = panels(2 if len(pairs) else 1, 2, 0.3)
     traces = [*_bars(main, total), _whiskers(total)]
-    layout = axes_of(left, _shares(total, "share of the variance"), _names(total))
+    rows = max(len(total), len(pairs), 4)
+    layout = axes_of(left, _shares(total, "share of the variance"), _names(total, rows))
     for panel in right:
         traces += [{**trace, **panel.axes} for trace in (_pair_bars(pairs), _whiskers(pairs))]
-        layout |= axes_of(panel, _shares(pairs, "share of the variance, of pairs"), _names(pairs))
+        layout |= axes_of(panel, _shares(pairs, "share of the variance, of pairs"), _names(pairs, rows))
     return Figure.of(traces, {
         **layout, "title": {"text": title, "subtitle": {"text": _subtitle(shown, source, len(total))}},
-        "barmode": "stack", "height": 170 + 30 * max(len(total), len(pairs), 4),
+        "barmode": "stack", "legend": {"traceorder": "normal"}, "height": 190 + 30 * rows, "margin": {"t": 100},
     })  # fmt: skip
-
-
-def strongest(source: Source, model: Model) -> list[str]:
-    """Return the parameters by their total effects on the model's mean, the largest first."""
-    found = measured(source.space, varied(source.space), lambda rows: model.predict(rows)[0][:, None], 0, source.seed)
-    return [found.names[i] for i in np.argsort(-_mean(found.total), kind="stable")]
 
 
 def _functions(source: Source, objective: str | None) -> tuple[Function, bool]:
@@ -169,10 +164,11 @@ def _labels(shown: Table) -> list[str]:
     return names
 
 
-def _names(shown: Table) -> dict[str, Any]:
+def _names(shown: Table, rows: int) -> dict[str, Any]:
+    """Return an axis with room for as many rows, so that bars of both panels are equally wide."""
     labels = _labels(shown)
     return {"type": "category", "categoryorder": "array", "categoryarray": labels[::-1],
-            "range": [-0.5, len(labels) - 0.5]}  # fmt: skip
+            "range": [len(labels) - rows - 0.5, len(labels) - 0.5]}  # fmt: skip
 
 
 def _shares(shown: Table, title: str) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-GAP = (0.07, 0.16)  # between panels, as shares of the whole
-HEIGHT, MARGINS = 250, 150  # of a row of panels, and of what is around them, in pixels
+GAP = 0.07  # between columns, as a share of the whole
+HEIGHT, BETWEEN, MARGINS = 250, 80, 150  # of a row of panels, between two, and of what is around them, in pixels
 
 
 class Panel(NamedTuple):
@@ -26,7 +26,7 @@ class Panel(NamedTuple):
         return {"xaxis": self.x, "yaxis": self.y}
 
 
-def panels(count: int, columns: int = 3, gap: float = GAP[0]) -> list[Panel]:
+def panels(count: int, columns: int = 3, gap: float = GAP) -> list[Panel]:
     """Return panels in rows, from the top left; ``gap`` is that between columns."""
     wide = max(1, min(columns, count))
     high = math.ceil(count / wide)
@@ -40,7 +40,7 @@ def height(count: int, columns: int = 3) -> int:
 
 def _panel(place: int, across: list[float], row: int, high: int) -> Panel:
     number = "" if place == 0 else str(place + 1)
-    up = _interval(high - 1 - row, high, min(GAP[1], 0.5 / high))
+    up = _interval(high - 1 - row, high, BETWEEN / (HEIGHT * high))
     return Panel(f"x{number}", f"y{number}", f"xaxis{number}", f"yaxis{number}", across, up)
 
 

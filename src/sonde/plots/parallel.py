@@ -14,7 +14,7 @@ from plotly.colors import sample_colorscale
 
 from sonde.arrays import Array, Integers
 from sonde.errors import OptionError
-from sonde.plots.axes import labels, value_axis
+from sonde.plots.axes import shown_column, value_axis
 from sonde.plots.density import columns_of_counts
 from sonde.plots.figure import Figure
 from sonde.plots.scales import Scale, of_parameter, of_values
@@ -47,7 +47,7 @@ def table(source: Source, parameters: Sequence[str] | None = None, objective: st
     for k, name in enumerate(objectives.names):
         columns[f"value_{name}" if objectives.several else "value"] = natural[:, k]
     rows = history.rows[order]
-    columns |= {f"params_{name}": _column(source, name, rows[:, space.names.index(name)]) for name in names}
+    columns |= {f"params_{name}": shown_column(space, name, rows[:, space.names.index(name)]) for name in names}
     left = len(space.names) - len(names)
     return Table(
         columns, f"the first {len(names)} of {len(space.names)} parameters" if parameters is None and left else ""
@@ -64,13 +64,6 @@ def _checked(source: Source, parameters: Any) -> list[str]:
     if unknown:
         raise OptionError(f"parameters= names {unknown[0]!r}; the parameters are {', '.join(names)}")
     return list(dict.fromkeys(parameters))
-
-
-def _column(source: Source, name: str, numbers: Array) -> Any:
-    if source.space[name].ordered:
-        return numbers
-    known = np.array([*labels(source.space, name), None], dtype=object)
-    return known[np.where(np.isnan(numbers), -1, np.nan_to_num(numbers)).astype(int)].tolist()
 
 
 def figure(shown: Table, source: Source, objective: str | None = None) -> Figure:

@@ -64,6 +64,7 @@ def figure(shown: Table, source: Source, *, objective: str | None = None) -> Fig
     edges = [np.unique(np.concatenate([counted[f"{own}_low"], counted[f"{own}_high"]])) for own in "xy"]
     counts = _matrix(counted, edges, "count")
     line = {"type": "scatter", "mode": "lines", "x": best["x_low"], "y": best["y_low"], "name": "best so far",
+            "cliponaxis": False,
             "line": {"color": VERMILLION, "width": 2.5, "shape": "hv"},
             "hovertemplate": "best after trial %{x}: %{y:.6g}<extra></extra>"}  # fmt: skip
     return Figure.of([_counted(np.nan_to_num(counts), *edges), line], {
@@ -152,7 +153,7 @@ def _two_panels(shown: Table, source: Source, value: str, objective: str | None)
     counts = _counted(matrices["count"], *ends)
     return Figure.of([{**mean, **left.axes}, {**counts, **right.axes}], {
         **layout, "title": {"text": TITLE, "subtitle": {"text": shown.note}}, "height": 480,
-        "annotations": headings((left, right), (f"mean of {value}", "trials")),
+        "annotations": headings((left, right), (f"mean of {value}", "trials")), "margin": {"t": 104},
     })  # fmt: skip
 
 

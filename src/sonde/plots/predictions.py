@@ -9,7 +9,7 @@ from scipy.special import ndtr
 
 from sonde.arrays import Array
 from sonde.errors import NoResult
-from sonde.plots.axes import value_axis
+from sonde.plots.axes import beyond, value_axis
 from sonde.plots.density import density
 from sonde.plots.drawing import MODEL
 from sonde.plots.figure import Figure
@@ -36,8 +36,9 @@ def table(source: Source, *, objective: str | None = None) -> Table:
         "trial": own.numbers, "value": own.values, "mean": own.means, "std": own.stds,
         "low": own.means - WIDE * own.stds, "high": own.means + WIDE * own.stds, "score": own.scores,
     }  # fmt: skip
+    order = f"rank correlation {own.correlation:.2f}" if own.correlation == own.correlation else "no order to predict"
     note = (
-        f"leave-one-out over {len(own.values):,} results: rank correlation {own.correlation:.2f}, "
+        f"leave-one-out over {len(own.values):,} results: {order}, "
         f"{100 * own.coverage:.0f}% within the predicted 95% interval"
     )
     return Table(columns, note)
@@ -49,26 +50,29 @@ def figure(shown: Table, source: Source, *, objective: str | None = None, log: b
         return Figure.empty(TITLE, shown.note)
     value = objective or source.objectives.names[0]
     left, right = panels(2, 2, 0.12)
-    ends = np.array([shown["value"].min(), shown["value"].max()])
-    log = _is_log(shown) if log is None else log and bool(np.all(shown["mean"] > 0) and np.all(shown["value"] > 0))
-    x, y = (value_axis(shown["value"], text, log=log) for text in (f"observed {value}", f"predicted {value}"))
+    both = np.concatenate([shown["value"], shown["mean"]])
+    x, y = (value_axis(both, text, log=log) for text in (f"observed {value}", f"predicted {value}"))
+    log = x["type"] == "log"
+    ends = _ends(shown["value"], log=log)
     cloud = (
         [density(shown["value"], shown["mean"], (log, log), "results")]
         if len(shown) > MANY
         else _points(shown, log=log)
     )
+    note = "; ".join(filter(None, [shown.note, beyond(np.minimum(shown["value"], shown["mean"]), x)]))
     traces = [{**trace, **left.axes} for trace in (*cloud, _line(ends, ends, "equal"))]
     traces += [{**trace, **right.axes} for trace in calibration(shown["score"])]
     percent = {"tickformat": ".0%", "range": [0, 1]}
-    y = {**y, "range": _range(shown, log=log)}
+    y = {**y, "range": _range(both, log=log)}
     layout = axes_of(left, x, y) | axes_of(
         right,
         {"title": {"text": "level of the interval"}, **percent},
         {"title": {"text": "share within it"}, **percent},
     )
     return Figure.of(traces, {
-        **layout, "title": {"text": TITLE, "subtitle": {"text": shown.note}}, "showlegend": False, "height": 480,
+        **layout, "title": {"text": TITLE, "subtitle": {"text": note}}, "showlegend": False, "height": 480,
         "annotations": headings((left, right), ("result and 95% interval", "calibration: on the diagonal if right")),
+        "margin": {"t": 104},
     })  # fmt: skip
 
 
@@ -108,15 +112,14 @@ def _line(x: Array, y: Array, name: str) -> dict[str, Any]:
             "line": {"color": GREY, "width": 1, "dash": "dash"}}  # fmt: skip
 
 
-def _is_log(shown: Table) -> bool:
-    """Whether values and predictions are positive and span decades."""
-    both = np.concatenate([shown["value"], shown["mean"]])
-    return value_axis(both, "")["type"] == "log" and bool(np.all(both > 0))
+def _ends(values: Array, *, log: bool) -> Array:
+    """Return the smallest and the largest number that an axis shows."""
+    shown = values[values > 0] if log else values
+    return np.array([shown.min(), shown.max()]) if len(shown) else np.ones(2)
 
 
-def _range(shown: Table, *, log: bool) -> list[float]:
+def _range(values: Array, *, log: bool) -> list[float]:
     """Return the range of values and means: an interval may be far wider, and would hide them."""
-    both = np.concatenate([shown["value"], shown["mean"]])
-    both = np.log10(both) if log else both
-    room = 0.08 * float(np.ptp(both)) or 1.0
-    return [float(both.min()) - room, float(both.max()) + room]
+    low, high = np.log10(_ends(values, log=log)) if log else _ends(values, log=log)
+    room = 0.08 * float(high - low) or 1.0
+    return [float(low) - room, float(high) + room]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sonde.arrays import Array
+from sonde.plots.axes import trial_axis, value_axis
 from sonde.plots.figure import Figure
 from sonde.plots.grouping import MANY, grouped
 from sonde.plots.source import Source
@@ -37,8 +38,8 @@ def figure(shown: Table, source: Source) -> Figure:
     traces = [trace for kind in KINDS if np.isfinite(shown[kind[1]]).any() for trace in draw(shown, *kind)]
     return Figure.of(traces, {
         "title": {"text": TITLE, "subtitle": {"text": _sums(shown)}}, "showlegend": True,
-        "xaxis": {"title": {"text": "trial"}, "rangemode": "tozero"},
-        "yaxis": {"title": {"text": "seconds"}, "type": "log", "exponentformat": "power"},
+        "xaxis": trial_axis(shown["number"]),
+        "yaxis": value_axis(_positive(np.concatenate([shown[kind[1]] for kind in KINDS])), "seconds", log=True),
     })  # fmt: skip
 
 

@@ -24,8 +24,10 @@ from sonde.trials import History
 
 MOST = 12  # parameters that are shown unless they are named
 NEAREST = 150  # trials that are shown at a slice
+ROOM = 0.04  # around a panel, for points at its edges
 WIDE = 1.96  # standard deviations, of a 95% interval
 TITLE = "The model along each parameter"
+NOTE = "mean and 95% interval of a new result; of trials, the value, and how near they are to the slice"
 
 
 def table(
@@ -47,13 +49,12 @@ def table(
         model = source.model(objective)
     except NoResult as reason:
         return Table({}, str(reason))
-    shown = names if parameters is not None else _steepest(source, history, model, around[0], names)
+    shown = names if parameters is not None else _steepest(source, model, around[0], names)
     blocks = [(anchor, name, _rows(source, anchor, name, grid(space, name))) for anchor in around for name in shown]
     predicted = _predicted(source, history, model, [rows for *_, rows in blocks])
     parts = [_slice(source, history, *block, *own) for block, own in zip(blocks, predicted, strict=True)]
     left = f"; of {len(names)} parameters the {MOST} along which it changes most" if len(shown) < len(names) else ""
-    note = "mean and 95% interval of a new result; of trials, the value, and how near they are to the slice"
-    return joined(parts, f"{note}{left}")
+    return joined(parts, f"{NOTE}{left}")
 
 
 def figure(shown: Table, source: Source, *, objective: str | None = None) -> Figure:
@@ -74,16 +75,19 @@ def figure(shown: Table, source: Source, *, objective: str | None = None) -> Fig
     y = {"range": _range(shown)}
     for place, (name, panel) in enumerate(zip(names, places, strict=True)):
         title = escaped(objective or source.objectives.names[0]) if place % 3 == 0 else ""
-        layout |= axes_of(panel, axis_layout(source.space, name, _remark(shown, name)), {**y, "title": {"text": title}})
+        layout |= axes_of(
+            panel, axis_layout(source.space, name, _remark(shown, name), ROOM), {**y, "title": {"text": title}}
+        )
     traces, menu = dropdown(groups, [f"others at: {other}" for other in others])
     note = f"line and band: mean and 95% interval; the {NEAREST} nearest trials at most, paler further from the slice"
+    note = "<br>".join([note, *filter(None, [shown.note.removeprefix(NOTE).removeprefix("; ")])])
     return Figure.of(traces, {
         **layout, **menu, "title": {"text": TITLE, "subtitle": {"text": note}}, "height": height(len(names)),
         "showlegend": False,
     })  # fmt: skip
 
 
-def _steepest(source: Source, history: History, model: Model, anchor: Anchor, names: list[str]) -> list[str]:
+def _steepest(source: Source, model: Model, anchor: Anchor, names: list[str]) -> list[str]:
     """Return the parameters along which the mean changes most, in the order of the space."""
     if len(names) <= MOST:
         return names
@@ -169,7 +173,7 @@ def _trials(trials: Table, source: Source, name: str) -> dict[str, Any]:
         "type": "scatter", "mode": "markers", "x": positions(source.space, name, trials["value"]), "y": trials["mean"],
         "text": [f"trial {number}" for number in trials["trial"]],
         "hovertemplate": "%{text}: %{y:.6g}<extra></extra>",
-        "marker": {"color": ACCENT, "size": 6, "opacity": np.maximum(trials["near"], 0.06)},
+        "marker": {"color": ACCENT, "size": 6, "opacity": np.maximum(trials["near"], 0.15)},
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -87,11 +88,12 @@ class Table:
         return "\n".join(lines)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write all rows to a file: CSV or JSON, by its ending."""
-        target, rows = Path(path), self.rows()
+        """Write all rows to a file: CSV or JSON, by its ending. A number that is not finite is empty there, or null."""
+        target = Path(path)
+        rows = [{name: _finite(cell) for name, cell in row.items()} for row in self.rows()]
         kind = target.suffix.lower()
         if kind == ".json":
-            written = json.dumps(rows, indent=1, default=str)
+            written = json.dumps(rows, indent=1, default=str, allow_nan=False)
         elif kind == ".csv":
             buffer = io.StringIO()
             writer = csv.writer(buffer)
@@ -119,6 +121,11 @@ def _short(cell: Any) -> str:
     if cell is None:
         return ""
     return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+
+
+def _finite(cell: Any) -> Any:
+    """Return a cell for files; JSON has no NaN."""
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
 def of_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str], note: str = "") -> Table:

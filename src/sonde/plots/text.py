@@ -23,6 +23,11 @@ def distinct(texts: Sequence[str]) -> list[str]:
     return result
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number of things in words: ``1 trial``, ``2,000 trials``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def escaped(text: Any, longest: int = LONGEST) -> str:
     """Return a text as Plotly shows it unchanged, in one line, cut to a length that fits a figure."""
     line = printable(str(text))

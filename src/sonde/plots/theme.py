@@ -35,8 +35,10 @@ LINES = tuple((place / SCALE[-2][0], colour) for place, colour in SCALE[:-1])
 # Counts of what lies behind: grey on light and on dark pages.
 GREYS = ((0.0, "rgba(138,146,155,0.08)"), (1.0, "rgba(138,146,155,0.9)"))
 
-_LIGHT = {"ink": "#1c2733", "soft": "#5b6770", "grid": "#e6e9ed", "paper": "#ffffff"}
-_DARK = {"ink": "#e6e9ed", "soft": "#9aa5b1", "grid": "#2b333c", "paper": "#14191f"}
+_LIGHT = {"ink": "#1c2733", "soft": "#5b6770", "grid": "#e6e9ed", "paper": "#ffffff",
+          "veil": "rgba(255,255,255,0.7)"}  # fmt: skip
+_DARK = {"ink": "#e6e9ed", "soft": "#9aa5b1", "grid": "#2b333c", "paper": "#14191f",
+         "veil": "rgba(20,25,31,0.7)"}  # fmt: skip
 
 
 def template(*, dark: bool = False) -> dict[str, Any]:
@@ -60,10 +62,12 @@ def template(*, dark: bool = False) -> dict[str, Any]:
             "paper_bgcolor": colour["paper"], "plot_bgcolor": colour["paper"],
             "colorway": list(COLOURS), "xaxis": axis, "yaxis": axis,
             "colorscale": {"sequential": [list(stop) for stop in SCALE]},
-            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "bgcolor": "rgba(0,0,0,0)"},
+            "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0,
+                       "bgcolor": "rgba(0,0,0,0)"},
             "hoverlabel": {"bgcolor": colour["paper"], "bordercolor": colour["grid"],
                            "font": {"color": colour["ink"], "family": FONT}},
-            "margin": {"l": 64, "r": 24, "t": 88, "b": 56},
-            "annotationdefaults": {"font": {"color": colour["soft"], "size": 12}, "showarrow": False},
+            "margin": {"l": 64, "r": 24, "t": 84, "b": 56},
+            "annotationdefaults": {"font": {"color": colour["soft"], "size": 12}, "showarrow": False,
+                                   "bgcolor": colour["veil"], "borderpad": 0},
         }
     }  # fmt: skip

@@ -11,7 +11,7 @@ from sonde.plots.figure import Figure
 from sonde.plots.source import Source
 from sonde.plots.states import shown_states
 from sonde.plots.table import Table
-from sonde.plots.text import distinct, escaped
+from sonde.plots.text import counted, distinct, escaped
 from sonde.plots.theme import SCALE, STATES
 from sonde.trials.times import NONE
 
@@ -92,11 +92,7 @@ def _bars(
             "text": [_text(row) for row in shown.select(repeated).rows()], "hovertemplate": "%{text}<extra></extra>",
             "marker": {"symbol": "triangle-right", "size": 9, "color": STATES["failed"][0]},
         })  # fmt: skip
-    return (
-        traces,
-        rows,
-        _note(shown, len(workers)),
-    )
+    return traces, rows, _note(shown, len(workers))
 
 
 def _text(row: dict[str, Any]) -> str:
@@ -107,8 +103,9 @@ def _text(row: dict[str, Any]) -> str:
 
 def _note(shown: Table, workers: int) -> str:
     """Return in words how busy the workers were."""
-    named = "1 worker" if workers == 1 else f"{workers:,} workers"
-    return f"{len(shown):,} trials on {named}, busy {_busy(shown, workers):.0%} of the time"
+    return (
+        f"{counted(len(shown), 'trial')} on {counted(workers, 'worker')}, busy {_busy(shown, workers):.0%} of the time"
+    )
 
 
 def _busy(shown: Table, workers: int) -> float:
@@ -130,7 +127,8 @@ def _shares(
         busy = _busy_until(shown["started"][own], shown["finished"][own], edges)
         shares.append(np.diff(busy) / (np.diff(edges) * len(group)))
     z = np.clip(np.array(shares), 0.0, None)
-    each = "each row is a worker" if len(groups) == len(workers) else f"each row is a group of {len(workers):,} workers"
+    sizes = sorted({len(group) for group in groups})
+    each = "each row is a worker" if sizes == [1] else f"each row is a group of {' or '.join(map(str, sizes))} workers"
     traces = [{"type": "heatmap", "x": edges / size, "y": rows, "z": z, "zmin": 0, "zmax": max(1.0, float(z.max())),
                "colorscale": [[1 - place, colour] for place, colour in reversed(SCALE)],
                "colorbar": {"title": {"text": "busy"}, "tickformat": ".0%"}, "name": "busy",

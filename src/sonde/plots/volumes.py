@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sonde.arrays import Array
+from sonde.arrays import Array, Mask
 from sonde.pareto.fronts import non_dominated
 from sonde.pareto.hypervolume import hypervolume, reference_point
 from sonde.plots.states import usable
 from sonde.trials import History
+
+BLOCK = 500  # trials that are compared with the front at once
 
 
 def volumes(history: History, reference: Array | None = None) -> Array:
@@ -28,12 +30,20 @@ def volumes(history: History, reference: Array | None = None) -> Array:
         limits = -history.objectives.thresholds
         reference = np.where(np.isnan(limits), reference_point(y[counts]), limits)
     front, total = np.zeros((0, y.shape[1])), 0.0
-    for number in np.flatnonzero(counts & np.all(y > reference, axis=1)).tolist():
-        if not np.any(np.all(front >= y[number], axis=1)):
-            total += _added(y[number], front, reference)
-            front = np.vstack([front[~np.all(front <= y[number], axis=1)], y[number]])
-        result[number] = total
+    within = np.flatnonzero(counts & np.all(y > reference, axis=1))
+    for start in range(0, len(within), BLOCK):
+        block = within[start : start + BLOCK]
+        for number in block[~_dominated(y[block], front)].tolist():
+            if not _dominated(y[[number]], front)[0]:
+                total += _added(y[number], front, reference)
+                front = np.vstack([front[~np.all(front <= y[number], axis=1)], y[number]])
+                result[number] = total
     return np.maximum.accumulate(result)
+
+
+def _dominated(points: Array, front: Array) -> Mask:
+    """Return which points a front dominates, or has."""
+    return np.asarray(np.any(np.all(front >= points[:, None], axis=2), axis=1))
 
 
 def _added(point: Array, front: Array, reference: Array) -> float:

@@ -161,6 +161,8 @@ def _answer(response: urllib3.BaseHTTPResponse, url: str) -> Any:
     if "error" not in told:
         raise _strange(response, url)
     said = "; ".join(str(text) for text in (told.get("message"), told.get("remedy")) if text)
+    if told["error"] == "NotFound":  # no such route
+        raise StorageError(f"the service at {url} runs an older Sonde, which cannot do this ({said}); upgrade it")
     if response.status in (401, 403):
         raise StorageError(
             f"the service at {url} refuses this: {said}. The token is token=, --token or SONDE_TOKEN in the environment"

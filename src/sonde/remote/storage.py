@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from sonde.remote.client import PATIENCE, Client
 from sonde.space import Space
-from sonde.storage import Asker, AskReply, Storage, StudyHeader, StudySummary, rules
+from sonde.storage import Asker, AskReply, Storage, StudyHeader, StudyStatus, StudySummary, rules
 from sonde.storage.port import FinishedTrial, Page
 from sonde.study import export, telling
 from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
@@ -135,9 +135,10 @@ class RemoteStorage(Storage):
         """As in the interface."""
         self._client.request("DELETE", _path(name))
 
-    def paused(self, study: str) -> bool:
+    def status(self, study: str) -> StudyStatus:
         """As in the interface."""
-        return bool(self._client.request("GET", self._known(study).path, study=study).get("paused"))
+        told = self._client.request("GET", self._known(study).path, study=study)
+        return StudyStatus(told.get("paused", False), **told.get("suggesting", {}))
 
     def set_paused(self, study: str, paused: bool) -> None:
         """As in the interface."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sonde.report.evidence import Evidence
+from sonde.report.evidence import LITTLE, Evidence
 from sonde.report.failures import ended, reasons_of, region_of
 from sonde.report.markup import plural
 from sonde.strategies.history_warnings import messages
@@ -17,7 +17,6 @@ MANY = 0.1  # share of failures with one reason that is worth a sentence
 FEW = 5  # failures below which there is none
 LOUD = 2.0  # noise in units of the gain left
 PATIENCE = 20  # trials without an improvement, and as many for each five parameters
-LITTLE = 0.01  # of the distance from the median to the best value
 
 
 def failures(evidence: Evidence) -> Iterator[str]:
@@ -82,7 +81,7 @@ def plateau(evidence: Evidence) -> Iterator[str]:
     since = len(values) - 1 - int(np.argmin(values))
     if since < PATIENCE * max(1.0, len(evidence.space) / 5):
         return
-    outlook, spread = evidence.outlook, float(np.median(values) - values.min())
+    outlook, spread = evidence.outlook, evidence.spread
     if outlook is not None and outlook.gain < LITTLE * spread:
         yield (
             f"The last {since:,} results brought no improvement, and the model expects {outlook.gain:.2g} more at "

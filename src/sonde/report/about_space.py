@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,7 +10,7 @@ from sonde.arrays import Integers, Mask
 from sonde.errors import SondeError
 from sonde.html import cut
 from sonde.plots.axes import axis_of
-from sonde.report.evidence import Evidence
+from sonde.report.evidence import LITTLE, Evidence
 from sonde.space.axis import Axis
 from sonde.strategies.initial_design import first_count
 
@@ -20,6 +19,7 @@ SHARE = 0.5  # of the best trials that must lie there
 MOST = 10  # names in a sentence
 LATTICE = 3  # values that a lattice must have for its end to say something
 IMPORTANT = 0.02  # share of the variance that a parameter may have with certainty
+POINTS = 33  # along a parameter
 LOWEST, STRETCHED = 0.1, 0.4  # the lowest tenth of a range, and the part of the warped scale that it must fill
 
 
@@ -84,21 +84,40 @@ def not_logarithmic(evidence: Evidence) -> Iterator[str]:
 
 
 def unimportant(evidence: Evidence) -> Iterator[str]:
-    """Name the parameters that hardly change the value, even at the upper end of the interval of their importance."""
+    """Name the parameters that hardly change any value, neither over the space nor at the best trial."""
+    found = [dict(_idle(each)) for each in evidence.each]
+    idle = {name: max(each[name] for each in found) for name in found[0] if all(name in each for each in found)}
+    if idle and len(idle) < len(evidence.space):
+        names = ", ".join(cut(name) for name in list(idle)[:MOST])
+        more = f" and {len(idle) - MOST} more" if len(idle) > MOST else ""
+        most = max(0.001, *idle.values())
+        whose = "each has" if len(idle) > 1 else "it has"
+        several = evidence.history.objectives.several
+        yield (
+            f"{'No value depends much' if several else 'The value hardly depends'} on {names}{more}: {whose} at most "
+            f"{most:.1%} of the variance of the model, with its interactions (upper end of the 95% interval). "
+            f"Fix {'them' if len(idle) > 1 else 'it'}."
+        )
+
+
+def _idle(evidence: Evidence) -> Iterator[tuple[str, float]]:
+    """Yield the parameters that hardly change one value, and the upper ends of the intervals of their importance."""
     if len(evidence.history.completed) < first_count(evidence.space):
         return
     try:
         shown = evidence.study.plot.importance(pairs=0, objective=evidence.objective, data=True)
     except SondeError:  # no model of these results, or the extra is missing
         return
-    rows = [row for row in shown.rows() if row["kind"] == "total" and math.isfinite(row["high"])]
-    small = [row for row in rows if row["high"] < IMPORTANT]
-    if small and len(small) < len(rows):
-        names = ", ".join(cut(row["parameter"]) for row in small[:MOST])
-        more = f" and {len(small) - MOST} more" if len(small) > MOST else ""
-        most = max(0.001, *(row["high"] for row in small))
-        whose = "each has" if len(small) > 1 else "it has"
-        yield (
-            f"The value{evidence.named} hardly depends on {names}{more}: {whose} at most {most:.1%} of the variance of "
-            f"the model, with its interactions (upper end of the 95% interval). Fix {'them' if small[1:] else 'it'}."
-        )
+    for row in shown.rows():
+        name, high = row["parameter"], row["high"]
+        if row["kind"] == "total" and high < IMPORTANT and _change(evidence, name) <= LITTLE * evidence.spread:
+            yield name, high
+
+
+def _change(evidence: Evidence, name: str) -> float:
+    """Return by how much the model's mean changes along a parameter, with the others as in the best trial."""
+    assert evidence.model is not None
+    units = np.tile(evidence.history.units[evidence.best], (POINTS, 1))
+    units[1:, evidence.space.names.index(name)] = np.linspace(0, 1, POINTS - 1)
+    rows = evidence.space.codec.decode(units)
+    return float(np.ptp(evidence.model.predict(rows[evidence.space.feasible_rows(rows)])[0]))

@@ -27,7 +27,7 @@ ADVICE = (
     Advice(about_results.too_few),
     Advice(about_space.at_bounds),
     Advice(about_space.not_logarithmic, each=True),
-    Advice(about_space.unimportant, each=True),
+    Advice(about_space.unimportant),
     Advice(about_results.noise, each=True),
     Advice(about_results.plateau, several=False),
 )
@@ -35,13 +35,11 @@ ADVICE = (
 
 def advice(study: Reported) -> list[str]:
     """Return what the results advise, the most urgent first."""
-    objectives = study.objectives
     whole = Evidence(study)
-    parts = [Evidence(study, name) for name in objectives.names] if objectives.several else [whole]
     return [
         sentence
-        for each in ADVICE
-        if each.several or not objectives.several
-        for evidence in (parts if each.each else [whole])
-        for sentence in each.sentences(evidence)
+        for rule in ADVICE
+        if rule.several or not study.objectives.several
+        for evidence in (whole.each if rule.each else [whole])
+        for sentence in rule.sentences(evidence)
     ]

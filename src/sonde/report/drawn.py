@@ -13,6 +13,7 @@ from sonde.report.source import Reported
 
 TOP = 40  # pixels above a figure without a title, for its legend
 HEIGHT = 440  # pixels of a figure that does not say
+OF_EACH = ("slices", "contours", "importance", "predictions")  # objective, where there are several
 
 
 class Drawn(NamedTuple):
@@ -33,15 +34,21 @@ class Drawn(NamedTuple):
 
 
 def figures_of(study: Reported) -> list[Drawn]:
-    """Return the figures that apply to a study."""
-    plot = study.plot
-    return [_drawn(plot, name, description) for name, description in plot.names().items()]
+    """Return the figures that apply to a study; those of the model for each objective."""
+    plot, objectives = study.plot, study.objectives
+    return [
+        _drawn(plot, name, description, {} if objective is None else {"objective": objective})
+        for name, description in plot.names().items()
+        for objective in (objectives.names if objectives.several and name in OF_EACH else (None,))
+    ]
 
 
-def _drawn(plot: Plots, name: str, description: str) -> Drawn:
+def _drawn(plot: Plots, name: str, description: str, options: dict[str, str]) -> Drawn:
+    draw = getattr(plot, name)
+    description += "".join(f": {objective!r}" for objective in options.values())
     try:
-        table = getattr(plot, name)(data=True)
-        figure = json.loads(getattr(plot, name)().to_json())
+        table = draw(data=True, **options)
+        figure = json.loads(draw(**options).to_json())
     except Exception as error:  # a report must not be lost for one of its figures
         return Drawn(name, description, reason=f"{type(error).__name__}: {error}")
     if not figure["data"]:

@@ -22,6 +22,7 @@ from sonde.trials import History
 BEST_SHARE = 0.1  # of the usable trials that count as the best ones
 FEWEST, MOST = 5, 20  # of them
 CANDIDATES = 1024  # where the gain left is looked for: over the whole space, and as many near the best
+LITTLE = 0.01  # of the distance from the median to the best value
 NEAR = 0.05  # standard deviation of a candidate near the best, in sides of the unit cube
 
 
@@ -46,6 +47,12 @@ class Evidence:
         """The space."""
         return self.study.space
 
+    @cached_property
+    def each(self) -> list[Evidence]:
+        """The evidence for each objective."""
+        objectives = self.study.objectives
+        return [Evidence(self.study, name) for name in objectives.names] if objectives.several else [self]
+
     @property
     def named(self) -> str:
         """`` of 'loss'`` where there are several objectives."""
@@ -64,6 +71,17 @@ class Evidence:
             return np.array([trial.number for trial in self.study.pareto_front], dtype=np.int64)
         count = int(np.clip(BEST_SHARE * len(self.usable), FEWEST, MOST))
         return self.usable[np.argsort(self.history.values[self.usable], kind="stable")[:count]]
+
+    @property
+    def best(self) -> int:
+        """Number of the usable trial with the best value."""
+        return int(self.usable[np.argmin(self.history.values[self.usable])])
+
+    @property
+    def spread(self) -> float:
+        """Distance from the median of the usable values to the best one."""
+        values = self.history.values[self.usable]
+        return float(np.median(values) - values.min())
 
     @cached_property
     def model(self) -> Model | None:
@@ -109,8 +127,7 @@ class Evidence:
     def _candidates(self) -> Array:
         """Return feasible rows (m, d) over the whole space and near the best trials."""
         codec, size = self.space.codec, len(self.space)
-        best = self.history.units[self.usable[np.argmin(self.history.values[self.usable])]]
-        near = best + NEAR * np.random.default_rng(0).standard_normal((CANDIDATES, size))
+        near = self.history.units[self.best] + NEAR * np.random.default_rng(0).standard_normal((CANDIDATES, size))
         rows = codec.decode(np.concatenate([sobol(0, CANDIDATES, size, seed=0), np.clip(near, 0.0, 1.0)]))
         feasible = rows[self.space.feasible_rows(rows)]
         return feasible if len(feasible) else self.history.rows[self.usable]

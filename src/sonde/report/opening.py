@@ -36,7 +36,7 @@ def _sentences(content: Content) -> list[str]:
         said.append(f"{content.best[0].upper()}{content.best[1:]}.")
     elif not objectives.several:
         said.append(_best_sentence(content, content.best))
-    return [*said, f"Configurations are suggested by {content.strategy}."]
+    return said
 
 
 def _best_sentence(content: Content, best: Trial) -> str:

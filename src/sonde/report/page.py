@@ -1,12 +1,13 @@
 """Puts a report together: one HTML file that needs nothing else.
 
-Plotly's JavaScript is in it. A content security policy allows the two scripts of the page by their hashes, and no
-request to anywhere.
+Plotly's JavaScript is in it, compressed. A content security policy allows the two scripts of the page by their hashes,
+and no request to anywhere.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import os
@@ -46,22 +47,31 @@ def page_of(study: Reported) -> str:
     parts = {anchor: (title, body) for anchor, (title, body) in found.items() if body}
     links = "".join(f'<a href="#{anchor}">{title}</a>' for anchor, (title, _) in parts.items())
     body = "".join(section(anchor, title, inner) for anchor, (title, inner) in parts.items())
-    data, scripts = _data(content), _scripts(content)
+    drawn = [each.figure for each in content.figures if each.figure is not None]
+    policy, scripts = _scripts(drawn) if drawn else (_policy(), "")
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{_policy(scripts)}'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{policy}'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escaped(content.study.name)}: report of Sonde</title><style>{_own('page.css')}</style></head>"
         f'<body><main class="page"><header>{opening(content)}<nav aria-label="Sections">{links}</nav></header>{body}'
         f"<footer>Made with Sonde {__version__} on {when(content.made)}.</footer></main>"
-        f"{data}{''.join(f'<script>{script}</script>' for script in scripts)}</body></html>\n"
+        f"{scripts}</body></html>\n"
     )
 
 
-def _data(content: Content) -> str:
-    """Return the figures and their templates as JSON in the page."""
-    drawn = {each.name: each.figure for each in content.figures if each.figure is not None}
+def _scripts(figures: list[dict[str, Any]]) -> tuple[str, str]:
+    """Return the policy that allows Plotly and the script of the page; both of them, with the figures as JSON.
+
+    Plotly is most of a report, and a third as long when it is compressed.
+    """
+    from plotly.offline import get_plotlyjs
+
+    plotly, own = get_plotlyjs().replace("\r\n", "\n"), _own("page.js")
+    packed = base64.b64encode(gzip.compress(plotly.encode(), mtime=0)).decode()
     templates = {"light": template(), "dark": template(dark=True)}
-    return _json("data-figures", drawn) + _json("data-templates", templates)
+    data = _json("data-figures", figures) + _json("data-templates", templates)
+    library = f'<script type="application/gzip" id="plotly">{packed}</script>'
+    return _policy(plotly, own), f"{data}{library}<script>{own}</script>"
 
 
 def _json(name: str, data: Any) -> str:
@@ -69,16 +79,7 @@ def _json(name: str, data: Any) -> str:
     return f'<script type="application/json" id="{name}">{text}</script>'
 
 
-def _scripts(content: Content) -> list[str]:
-    """Return Plotly and the script of the page; none where there is no figure."""
-    if all(each.figure is None for each in content.figures):
-        return []
-    from plotly.offline import get_plotlyjs
-
-    return [get_plotlyjs().replace("\r\n", "\n"), _own("page.js")]
-
-
-def _policy(scripts: list[str]) -> str:
+def _policy(*scripts: str) -> str:
     """Return the content security policy; Plotly writes styles, and pictures of figures are made in the page."""
     digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     hashes = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"

@@ -79,7 +79,9 @@ def _verification(content: Content) -> str:
 
 
 def _shown_url(url: str | None) -> str | None:
-    """Return a URL without its password."""
+    """Return a URL without its password, which libpq finds elsewhere, and without options, which may hold one."""
     if url is None:
         return None
-    return re.sub("//[^/]*@", "//", url) if url.startswith("http") else shown(parse(url))
+    if url.startswith("http"):
+        return re.sub("//[^/]*@", "//", url)
+    return shown(parse(url)).replace(":***@", "@")

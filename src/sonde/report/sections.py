@@ -15,6 +15,7 @@ from sonde.trials import Trial
 SHOWN = 20  # rows of the numbers of a figure
 COLUMNS = 30  # parameters that a table of trials shows
 EXAMPLES = 12  # reasons of failures
+SAME = "Reasons that differ in numbers only are one."
 
 
 def advice(content: Content) -> str:
@@ -65,15 +66,16 @@ def failures(content: Content) -> str:
     head = ["trials", "reason", "first", "its parameters"]
     left = len(content.failures) - len(rows)
     more = paragraph(f"{plural(left, 'more reason')} not shown.", "soft") if left else ""
-    said = f"{plural(total, 'trial')} failed, for {plural(len(content.failures), 'reason')}; numbers do not count."
-    return paragraph(said) + scrolled(rows, head, "Failures by reason") + more
+    said = f"{plural(total, 'trial')} failed, for {plural(len(content.failures), 'reason')}."
+    return paragraph(said) + scrolled(rows, head, "Failures by reason") + more + paragraph(SAME, "soft")
 
 
 def model(content: Content) -> str:
-    """Return how well the model predicts each result from the others."""
+    """Return who suggests and why, and how well the model predicts each result from the others."""
     found = content.diagnosis
     parts = found if isinstance(found, Mapping) else {"": found}
-    said = "".join(paragraph(f"{name}: {each}" if name else _sentence(str(each))) for name, each in parts.items())
+    said = paragraph(f"Configurations are suggested by {content.strategy}.")
+    said += "".join(paragraph(f"{name}: {each}" if name else _sentence(str(each))) for name, each in parts.items())
     if isinstance(found, str):
         return said
     return said + paragraph(
@@ -87,7 +89,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Content], str]]] = {
     "best": ("Best trials", best_trials),
     "figures": ("Figures", figures),
     "failures": ("What failed, and why", failures),
-    "model": ("How well the model predicts", model),
+    "model": ("The model", model),
     "settings": ("Settings", settings),
     "reproduce": ("How to reproduce", reproduction),
 }
@@ -105,7 +107,7 @@ def _figure(drawn: Drawn) -> str:
     all_of = f"the first {SHOWN} of {count:,} rows" if count > SHOWN else plural(count, "row")
     numbers = scrolled(rows, drawn.table.names, f"Numbers of {drawn.name}")
     said = escaped(" ".join([f"{drawn.description}.", *([_sentence(drawn.subtitle)] if drawn.subtitle else [])]))
-    look = f'class="plot" id="plot-{drawn.name}" role="img" style="height:{drawn.height}px"'
+    look = f'class="plot" data-figure="{drawn.name}" role="img" style="height:{drawn.height}px"'
     return (
         f"<figure><h3>{escaped(drawn.title or _title(drawn.name))}</h3>"
         f'<div {look} aria-label="{escaped(drawn.description)}"></div><figcaption dir="auto">{said}</figcaption>'

@@ -179,6 +179,14 @@ class Status(Answer):
     status: Annotated[str, Field(examples=["ok"])]
 
 
+class Suggesting(Answer):
+    """Who computes suggestions now, if anybody does, for how many seconds, and how many asks wait for one."""
+
+    suggester: str | None
+    seconds: float
+    asks: int
+
+
 class Study(Answer):
     """A study with its trials counted by state."""
 
@@ -191,6 +199,7 @@ class Study(Answer):
     created: str
     counts: Annotated[dict[str, int], Field(examples=[{"running": 3, "completed": 40}])]
     paused: bool
+    suggesting: Suggesting
     note: str
 
 

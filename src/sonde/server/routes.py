@@ -14,7 +14,7 @@ from sonde.server import models
 from sonde.server.hosted import Hosted
 from sonde.server.service import Service
 from sonde.server.tokens import Role, Token
-from sonde.server.wire import Refused, dumps, header_document
+from sonde.server.wire import Refused, dumps
 from sonde.storage.rules import study_deleted
 
 BEARER = HTTPBearer(auto_error=False, description="a token of the service: sonde token create NAME --role work")
@@ -114,9 +114,7 @@ async def studies(request: Request) -> Response:
 async def create(new: models.NewStudy, request: Request) -> Response:
     """Create a study, or find the one with the same settings."""
     header, created = await _service(request).create(new)
-    if not created:
-        return _json(await _service(request).summary(header.name))
-    return _json(header_document(header) | {"counts": {}, "paused": False, "note": ""}, 201)
+    return _json(await _service(request).summary(header.name), 201 if created else 200)
 
 
 @reading.get(STUDY, response_model=models.Study)

@@ -39,7 +39,7 @@ class Service:
         self.storage: Storage = open_storage(settings.storage)
         self._table = TokenTable(settings.storage)
         self.metrics = Metrics()
-        self.draining = False
+        self.drained = asyncio.Event()
         self._threads = Threads(self.storage, sqlite=str(self.storage.url).startswith("sqlite"))
         self._tokens = KnownTokens(settings.own_secret)
         self._hosted: dict[str, Hosted] = {}
@@ -55,7 +55,7 @@ class Service:
 
     def drain(self) -> None:
         """Have all who wait answered at once."""
-        self.draining = True
+        self.drained.set()
         for hosted in self._hosted.values():
             hosted.watch.wake_all()
 
@@ -92,7 +92,7 @@ class Service:
 
     def admits(self, token: Token) -> bool:
         """Whether a client that waits may wait on."""
-        return not self.draining and (token is ANYBODY or self._tokens.find(token.hash) is not None)
+        return not self.drained.is_set() and (token is ANYBODY or self._tokens.find(token.hash) is not None)
 
     async def _keep_rereading(self) -> None:
         while True:
@@ -179,8 +179,13 @@ class Service:
         header = await self._threads.read(self.storage.find_study, checks.name(name))
         found = [one for one in await self._threads.read(self.storage.studies) if one.header.key == header.key]
         notes = await self._threads.read(self.storage.notes, header.key)
-        counts, paused = (_counts(found[0].counts), found[0].paused) if found else ({}, False)
-        return header_document(header) | {"counts": counts, "paused": paused, "note": notes.get(None, "")}
+        status = (await self._threads.read(self.storage.status, header.key))._asdict()
+        return header_document(header) | {
+            "counts": _counts(found[0].counts) if found else {},
+            "paused": status.pop("paused"),
+            "suggesting": status,
+            "note": notes.get(None, ""),
+        }
 
     async def measured(self) -> bytes:
         """Return the metrics."""

@@ -5,7 +5,17 @@ the tests of ``sonde.testing.StorageContract``.
 """
 
 from sonde.storage.memory import MemoryStorage
-from sonde.storage.opening import open_storage
-from sonde.storage.port import Asker, AskReply, Storage, StudyHeader, StudySummary
+from sonde.storage.opening import only_study, open_storage
+from sonde.storage.port import Asker, AskReply, Storage, StudyHeader, StudyStatus, StudySummary
 
-__all__ = ["AskReply", "Asker", "MemoryStorage", "Storage", "StudyHeader", "StudySummary", "open_storage"]
+__all__ = [
+    "AskReply",
+    "Asker",
+    "MemoryStorage",
+    "Storage",
+    "StudyHeader",
+    "StudyStatus",
+    "StudySummary",
+    "only_study",
+    "open_storage",
+]

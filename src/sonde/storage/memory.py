@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from sonde.storage import rules
-from sonde.storage.port import Asker, AskReply, FinishedTrial, Page, Storage, StudyHeader, StudySummary
+from sonde.storage.port import Asker, AskReply, FinishedTrial, Page, Storage, StudyHeader, StudyStatus, StudySummary
 from sonde.storage.rules import LastSuggestion, Ticket
 from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
 from sonde.trials.attributes import plain_attributes
@@ -135,9 +135,13 @@ class MemoryStorage(Storage):
             del self._studies[self.find_study(name).key]
             self._changed.notify_all()
 
-    def paused(self, study: str) -> bool:
+    def status(self, study: str) -> StudyStatus:
         with self._locked(study) as own:
-            return own.paused
+            now = time.monotonic()
+            asks = sum(ticket.ends >= now for ticket in own.tickets.values())
+            if own.suggester is None or own.suggester_lease_ends < now:
+                return StudyStatus(own.paused, asks=asks)
+            return StudyStatus(own.paused, own.suggester.name, now - own.suggesting_since, asks)
 
     def set_paused(self, study: str, paused: bool) -> None:
         with self._locked(study, wakes=True) as own:

@@ -1,10 +1,10 @@
-"""Opens the storage of a URL. SQLAlchemy is loaded only for a database."""
+"""Opens the storage of a URL, and finds its only study. SQLAlchemy is loaded only for a database."""
 
 from __future__ import annotations
 
 import os
 
-from sonde.errors import OptionError, StorageError
+from sonde.errors import OptionError, StorageError, StudyNotFound
 from sonde.storage.memory import MemoryStorage
 from sonde.storage.port import Storage
 
@@ -27,3 +27,14 @@ def open_storage(storage: str | os.PathLike[str] | Storage | None, *, existing: 
     if existing and url.get_backend_name() == "sqlite" and not os.path.exists(str(url.database)):
         raise StorageError(f"there is no database {str(url.database)!r}; check the path")
     return SqlStorage(text)
+
+
+def only_study(storage: Storage) -> str:
+    """Return the name of the only study of a storage."""
+    names = [summary.header.name for summary in storage.studies()]
+    if not names:
+        raise StudyNotFound("the storage has no studies yet; sonde run, sonde.minimize and sonde.Study start one")
+    if len(names) > 1:
+        listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+        raise OptionError(f"the storage has {len(names)} studies ({listed}); choose one by its name (name=, --name)")
+    return names[0]

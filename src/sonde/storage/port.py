@@ -109,6 +109,15 @@ class StudySummary:
     paused: bool = False
 
 
+class StudyStatus(NamedTuple):
+    """What goes on in a study: whether it is paused, who suggests, for how many seconds, and how many asks wait."""
+
+    paused: bool = False
+    suggester: str | None = None
+    seconds: float = 0.0
+    asks: int = 0
+
+
 class Page(NamedTuple):
     """Some of the changed trials, each with the revision of its last change; with ``more`` a reader reads on.
 
@@ -208,8 +217,8 @@ class Storage(ABC):
         """Delete a study and its trials; raise ``StudyNotFound``."""
 
     @abstractmethod
-    def paused(self, study: str) -> bool:
-        """Return whether a study is paused."""
+    def status(self, study: str) -> StudyStatus:
+        """Return whether a study is paused, and who suggests."""
 
     @abstractmethod
     def set_paused(self, study: str, paused: bool) -> None:

@@ -101,7 +101,7 @@ def _left(
 def _resumed(storage: Storage, study: str, tokens: list[str], reply: AskReply, asker: Asker, until: float) -> bool:
     """Wait until a study is resumed, or until that time; return whether it is. Trials of this ask stay alive."""
     with doing(PAUSED), interruptible():
-        while storage.paused(study):
+        while storage.status(study).paused:
             left = until - time.monotonic()
             if left <= 0:
                 return False

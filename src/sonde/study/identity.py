@@ -35,17 +35,6 @@ def create_or_find(storage: Storage, wanted: StudyHeader, *, seed_given: bool) -
         return _matching(storage.find_study(wanted.name), wanted, seed_given)
 
 
-def only_name(storage: Storage) -> str:
-    """Return the name of the only study of a storage."""
-    names = [summary.header.name for summary in storage.studies()]
-    if not names:
-        raise StudyNotFound("the storage has no studies yet; sonde run, sonde.minimize and sonde.Study start one")
-    if len(names) > 1:
-        listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise OptionError(f"the storage has {len(names)} studies ({listed}); choose one by its name (name=, --name)")
-    return names[0]
-
-
 def _matching(found: StudyHeader, wanted: StudyHeader, seed_given: bool) -> StudyHeader:
     remedy = "use the same settings to resume it, another name (name=, --name), or delete it to start over"
     if found.space != wanted.space:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -53,9 +54,10 @@ class Diagnosis:
 
     @property
     def correlation(self) -> float:
-        """Spearman's rank correlation between values and predictions; 1 if the order is right."""
-        ranks = np.argsort(np.argsort([self.values, self.means], kind="stable"), kind="stable")
-        return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+        """Spearman's rank correlation between values and predictions: 1 if the order is right, NaN if there is none."""
+        if not (np.ptp(self.values) and np.ptp(self.means)):  # no order
+            return math.nan
+        return float(np.corrcoef(_ranks(self.values), _ranks(self.means))[0, 1])
 
     def _repr_html_(self) -> str:
         facts = [
@@ -75,8 +77,14 @@ class Diagnosis:
         )
 
 
+def _ranks(values: Array) -> Array:
+    """Return the ranks of values; equal ones have the mean of theirs."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place])
+
+
 def predict(
-    strategy: Strategy, space: Space, history: History, params: Mapping[str, Any] | Sequence[Mapping[str, Any]]
+    model_of: ModelOf, space: Space, history: History, params: Mapping[str, Any] | Sequence[Mapping[str, Any]]
 ) -> Prediction:
     """Return the predictions for one configuration or several."""
     single = isinstance(params, Mapping)
@@ -84,16 +92,16 @@ def predict(
     if not all(isinstance(each, Mapping) for each in several):
         raise OptionError(f"predict takes the parameters of a configuration or a list of them, got {params!r}")
     rows = np.array([space.row(each) for each in several]).reshape(-1, len(space))
-    mean, std = ModelOf(strategy, space)(history).predict(rows)
+    mean, std = model_of(history).predict(rows)
     mean = history.sign * mean
     return Prediction(float(mean[0]), float(std[0])) if single else Prediction(mean, std)
 
 
-def diagnose(strategy: Strategy, space: Space, history: History) -> Diagnosis:
+def diagnose(model_of: ModelOf, history: History) -> Diagnosis:
     """Return the leave-one-out predictions."""
     if len(history.completed) < 3:
         raise NoResult(f"a diagnosis needs 3 completed trials, there are {len(history.completed)}; tell more results")
-    numbers, means, stds, scores = ModelOf(strategy, space)(history).leave_one_out()
+    numbers, means, stds, scores = model_of(history).leave_one_out()
     values = history.values[numbers]
     return Diagnosis(numbers, history.sign * values, history.sign * means, stds, history.sign * scores)
 

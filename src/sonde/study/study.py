@@ -16,7 +16,7 @@ from sonde.execution import Executor
 from sonde.hints import STUDY_ATTRIBUTES, explains_keywords, unknown_attribute
 from sonde.sampling import Key
 from sonde.space import Space
-from sonde.storage import Asker, AskReply, Storage, StudyHeader, open_storage
+from sonde.storage import Asker, AskReply, Storage, StudyHeader, only_study, open_storage
 from sonde.strategies import Strategy, record, resolve_strategy
 from sonde.study import asking, checks, identity, telling
 from sonde.study.calling import called
@@ -102,7 +102,7 @@ class Study(StudyReader):
     ) -> Study:
         """Open a study that exists; the space comes from the storage. The only study needs no name."""
         opened = open_storage(storage, existing=True)
-        header = opened.find_study(identity.only_name(opened) if name is None else checks.name(name))
+        header = opened.find_study(only_study(opened) if name is None else checks.name(name))
         study = cls.__new__(cls)
         study._strategy = resolve_strategy(strategy or header.strategy)
         study._attach(opened, header, Space.from_json(header.space), lease, stopping)

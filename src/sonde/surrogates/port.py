@@ -60,6 +60,10 @@ class Posterior(Protocol):
         """Return the posterior at each of x (m, p) by itself."""
         ...
 
+    def means(self, x: Array) -> Array:
+        """Return the posterior means (m, s) at x (m, p): much quicker than with the variances."""
+        ...
+
     def joint(self, batches: Array) -> Joint:
         """Return the joint posterior of each of B batches (B, q, p) of points."""
         ...

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sonde.errors import StudyNotFound, UnknownTrial
-from sonde.storage import Asker, Storage, StudyHeader
+from sonde.storage import Asker, Storage, StudyHeader, StudyStatus
 from sonde.testing.storage_calls import DONE, HEADER, ROW, ask, begin, drawn, keys, states, tell
 from sonde.trials import State, TrialKey, TrialRecord
 from sonde.trials.trial import Batch
@@ -78,10 +78,10 @@ class RecordsContract:
 
     def test_a_paused_study_gives_nothing(self, storage: Storage, study: str) -> None:
         storage.enqueue(study, [ROW], {})
-        assert not storage.paused(study)
+        assert not storage.status(study).paused
         for _ in range(2):
             storage.set_paused(study, True)
-            assert storage.paused(study)
+            assert storage.status(study).paused
             assert storage.studies()[0].paused
         tokens = drawn(2)
         for suggests in (True, False, True):
@@ -92,7 +92,7 @@ class RecordsContract:
         assert states(storage, study) == [State.WAITING]
         for _ in range(2):
             storage.set_paused(study, False)
-            assert not storage.paused(study)
+            assert not storage.status(study).paused
         assert not storage.studies()[0].paused
         reply = storage.begin_ask(study, [], Asker("suggester", 10.0, None))
         assert (reply.granted, list(reply.suggest_for), reply.paused) == (True, tokens, False)  # the tickets stayed
@@ -137,6 +137,22 @@ class RecordsContract:
         assert got.wait(20)
         thread.join()
 
+    # who suggests
+
+    def test_the_status_says_who_suggests_and_how_many_wait(self, storage: Storage, study: str) -> None:
+        assert storage.status(study) == StudyStatus()
+        tokens, others, started = drawn(1), drawn(2), time.monotonic()
+        reply = storage.begin_ask(study, tokens, Asker("me", 10.0, None))
+        begin(storage, study, asker="other", tokens=others)
+        status = storage.status(study)
+        assert (status.paused, status.suggester, status.asks) == (False, "me", 2)
+        assert 0 <= status.seconds <= time.monotonic() - started + 0.05
+        storage.finish_ask(study, reply, [ROW], tokens, Asker("me", 10.0, None))
+        assert storage.status(study) == StudyStatus(asks=2)
+        storage.withdraw(study, others, Asker("other", 10.0, None))
+        storage.begin_ask(study, tokens[:0], Asker("gone", -1.0, None), ahead=1)
+        assert storage.status(study) == StudyStatus()  # its lease has ended
+
     # notes
 
     def test_notes_come_back_and_change_no_trial(self, storage: Storage, study: str) -> None:
@@ -164,14 +180,14 @@ class RecordsContract:
         other = storage.create_study(_header("other")).key
         storage.set_note(study, NOTE)
         storage.set_paused(study, True)
-        assert (storage.notes(other), storage.paused(other)) == ({}, False)
+        assert (storage.notes(other), storage.status(other).paused) == ({}, False)
         storage.delete_study("study")
         again = storage.create_study(_header("study")).key
-        assert (storage.notes(again), storage.paused(again)) == ({}, False)
+        assert (storage.notes(again), storage.status(again).paused) == ({}, False)
         calls: list[Callable[[], Any]] = [
             lambda: storage.notes(study),
             lambda: storage.set_note(study, "x"),
-            lambda: storage.paused(study),
+            lambda: storage.status(study),
             lambda: storage.set_paused(study, True),
         ]
         for call in calls:

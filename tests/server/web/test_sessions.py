@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.server.service import Answer, Server, eventually, sonde
+from tests.server.service import START, Answer, Server, eventually, sonde
 from tests.server.web.pages import Page, plain
+
+import sonde as library
 
 JSON = {"content-type": "application/json"}
 
@@ -130,25 +136,28 @@ def test_without_tokens_only_the_servers_own_page_may_write(open_server: Server)
     assert (who.data["login"], who.data["role"]) == (False, "admin")
 
 
-def test_the_dashboard_of_one_person_has_a_token_of_its_own(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
-    from tests.server.service import START
-
-    import sonde as library
-
+def test_the_dashboard_of_one_person_has_a_token_of_its_own_and_opens_the_browser(tmp_path: Path) -> None:
     library.Study(library.Space(x=library.Float(0, 1)), name="mine", storage=f"sqlite:///{tmp_path}/mine.db").close()
-    command = [sys.executable, "-c", START, "dashboard", str(tmp_path / "mine.db"), "--no-open"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    browser, opened = tmp_path / "browser", tmp_path / "opened.html"
+    browser.write_text(f'#!/bin/sh\ncp "${{1#file://}}" {opened}.new && mv {opened}.new {opened}\n')
+    browser.chmod(0o755)
+    command = [sys.executable, "-c", START, "dashboard", str(tmp_path / "mine.db")]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"BROWSER": str(browser)}
+    ) as process:
         assert process.stdout is not None
-        address, _, secret = process.stdout.readline().split()[-1].partition("/#token=")
+        link = process.stdout.readline().split()[-1]
+        address, _, secret = link.partition("/#token=")
+        assert address.startswith("http://127.0.0.1:")
+        eventually(opened.exists)
+        assert f"url={link}" in opened.read_text()
         server = Server.__new__(Server)
         server.port, server.token, server._trusted = int(address.rpartition(":")[2]), secret, None
         assert [study["name"] for study in Page(server).get("/v1/studies").data] == ["mine"]
         assert "[]" in sonde("token", "list", "--storage", f"sqlite:///{tmp_path}/mine.db", "--json").stdout
-        process.terminate()
-        assert process.wait(60) == 0
+        process.send_signal(signal.SIGINT)
+        said, errors = process.communicate(timeout=60)
+        assert (process.returncode, said, errors) == (0, "", "Ctrl-C ends it\n")
 
 
 def test_the_dashboard_is_for_this_machine_only(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ class Frames:
         self._categories: dict[str, list[Any]] = {}
         self._kinds: dict[str, str] = {}
         self._solid: set[str] = set()
+        self._marked: set[str] = set()  # that have points, which need room
         self._area = Affine2D()
 
     def of(self, trace: dict[str, Any]) -> Axes:
@@ -39,6 +40,8 @@ class Frames:
             self._learn_kind(name, trace)
         if trace["type"] in SOLID:
             self._solid.update(names)
+        elif "markers" in str(trace.get("mode")):
+            self._marked.update(names)
         return self.pair(*names)
 
     def pair(self, x: str, y: str) -> Axes:
@@ -198,7 +201,7 @@ class Frames:
             ends = [None if end is None else float(10 ** float(end) if kind == "log" else end) for end in told]
             setter(*ends)
         else:
-            padding: Any = {letter: 0.0 if name in self._solid else PADDING}
+            padding: Any = {letter: 0.0 if name in self._solid - self._marked else PADDING}
             axes.margins(**padding)
             axes.autoscale_view(scalex=letter == "x", scaley=letter == "y")
             low, high = getattr(axes, f"get_{letter}lim")()

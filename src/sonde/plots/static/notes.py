@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.transforms import Bbox, Transform, blended_transform_factory
 
-from sonde.plots.static.frames import Frames
+from sonde.plots.static.frames import SOLID, Frames
 from sonde.plots.static.layout import long_name
 from sonde.plots.static.marks import line_colour, mode
 from sonde.plots.static.values import DASHES, STROKES, SYMBOLS, colour, is_bold, plain
@@ -47,7 +47,8 @@ def _wrapped(text: str, size: float, width: float) -> str:
 def legend(frames: Frames, traces: list[tuple[dict[str, Any], str]], renderer: Any) -> Any:
     """Draw the legend in as many columns as fit; return it, or None where one trace needs none."""
     layout = frames.layout
-    named = [(trace, shade) for trace, shade in traces if trace.get("showlegend") is not False and trace.get("name")]
+    named = [(trace, shade) for trace, shade in traces if trace.get("showlegend", trace["type"] not in SOLID)
+             and trace.get("name")]  # fmt: skip
     asked = any(trace.get("showlegend") for trace, _ in named)
     if layout.get("showlegend") is False or not named or (len(traces) < 2 and not asked):
         return None

@@ -22,6 +22,7 @@ from sonde.plots.static.surfaces import contour, draw_bars, heatmap
 from sonde.plots.static.values import colour
 from sonde.plots.theme import COLOURS
 
+HEADING = 24.0  # pixels above the axes for headings of panels
 SHARPNESS = 2  # pixels of a PNG for each pixel of the layout
 FAMILY = ("DejaVu Sans", "Last Resort High-Efficiency")  # Matplotlib brings both; the second has boxes for all else
 SETTINGS = {"svg.hashsalt": "sonde", "svg.fonttype": "none", "pdf.fonttype": 42, "text.parse_math": False,
@@ -56,7 +57,8 @@ def _drawn(figure: Mapping[str, Any], width: int, height: int) -> Figure:
     notes.write_annotations(frames)
     down = notes.title(frames)
     key = notes.legend(frames, turns, renderer)
-    frames.margin["t"] = max(notes.place_legend(frames, key, down, renderer) + 10, 24)
+    above = HEADING if layout.get("annotations") else 10.0
+    frames.margin["t"] = max(notes.place_legend(frames, key, down, renderer) + above, 24)
     frames.margin["r"] += 70 if brush.bars else 0
     _make_room(frames, renderer)
     draw_bars(brush)
@@ -92,6 +94,6 @@ def _make_room(frames: Frames, renderer: Any) -> None:
         frames.margin["l"] += max(max((8 - box.x0 for box in known), default=0.0), 0.0)
         frames.margin["b"] += max(max((8 - box.y0 for box in known), default=0.0), 0.0)
         frames.margin["r"] += max(max((box.x1 - across + 8 for box in known), default=0.0), 0.0)
-        limit = 0.45 * min(across, high)
-        frames.margin.update({side: min(frames.margin[side], limit) for side in "lbr"})
+        limits = {"l": 0.45 * across, "b": 0.45 * high, "r": 0.45 * across}
+        frames.margin.update({side: min(frames.margin[side], limit) for side, limit in limits.items()})
         frames.place()

@@ -49,7 +49,14 @@ def contour(trace: dict[str, Any], brush: Brush) -> None:
         look = {"cmap": shades.cmap, "norm": shades.norm} if kind == "lines" else {
             "colors": [colour(line.get("color", "rgba(68,68,68,0.5)"))]}  # fmt: skip
         drawn = axes.contour(
-            x, y, masked, levels, linewidths=float(line.get("width", 0.5)), zorder=brush.height, **look
+            x,
+            y,
+            masked,
+            levels,
+            linewidths=float(line.get("width", 0.5)),
+            linestyles="solid",
+            zorder=brush.height,
+            **look,
         )
         if told.get("showlabels"):
             axes.clabel(drawn, fontsize=9, fmt=number)

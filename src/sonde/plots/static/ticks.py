@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 from matplotlib.axis import Axis
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+    MultipleLocator,
+    NullFormatter,
+    NullLocator,
+)
 
 from sonde.plots.static.values import column, plain
 
@@ -43,8 +52,8 @@ def set_ticks(axis: Axis, wanted: dict[str, Any], kind: str, categories: list[An
         axis.set_major_locator(locator := AutoDateLocator(maxticks=MOST))
         axis.set_major_formatter(ConciseDateFormatter(locator))
     else:
-        power = wanted.get("exponentformat") == "power"
-        axis.set_major_locator(_by_decades(axis) if kind == "log" else _by_steps(wanted))
+        power = wanted.get("exponentformat") == "power" and not wanted.get("tickformat")
+        axis.set_major_locator(_by_decades(axis) if kind == "log" else _by_steps(axis, wanted))
         axis.set_major_formatter(FuncFormatter(lambda value, _: _formatted(value, wanted, power)))
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())
@@ -56,9 +65,12 @@ def _formatted(value: float, wanted: dict[str, Any], power: bool) -> str:
     return f"{wanted.get('tickprefix') or ''}{number(value, power=power)}{wanted.get('ticksuffix') or ''}"
 
 
-def _by_steps(wanted: dict[str, Any]) -> MaxNLocator:
-    whole = wanted.get("dtick") == 1
-    return MaxNLocator(nbins=min(int(wanted.get("nticks") or MOST), MOST), steps=[1, 2, 5, 10], integer=whole)
+def _by_steps(axis: Axis, wanted: dict[str, Any]) -> Locator:
+    low, high = axis.get_view_interval()
+    step = wanted.get("dtick")
+    if step and high - low <= 2 * MOST * step:
+        return MultipleLocator(step)
+    return MaxNLocator(nbins=min(int(wanted.get("nticks") or MOST), MOST), steps=[1, 2, 5, 10], integer=step == 1)
 
 
 def _by_decades(axis: Axis) -> LogLocator:

@@ -217,21 +217,22 @@ async def _computed(own: Own, request: Request, command: str, **arguments: Any) 
     """Have the study's child compute, as long as the reader is there."""
     board = _board(request)
     revision = await board.revision(own.header)
-    said = await _while_connected(request, board.figures.answer(own.header, revision, command, **arguments))
+    said = await _while_wanted(request, board.figures.answer(own.header, revision, command, **arguments))
     return {name: value for name, value in said.items() if name != "id"}
 
 
-async def _while_connected(request: Request, work: Awaitable[T]) -> T:
-    """Return the result of some work; give it up when the reader has gone."""
-    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(request))
+async def _while_wanted(request: Request, work: Awaitable[T]) -> T:
+    """Return the result of some work; give it up when the reader has gone, or the server ends."""
+    task = asyncio.ensure_future(work)
+    ends = [asyncio.ensure_future(_disconnected(request)), asyncio.ensure_future(_service(request).drained.wait())]
     try:
-        await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([task, *ends], return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            raise Refused(503, "Disconnected", "the reader has gone")
+            raise Refused(503, "Ended", "the reader has gone, or the server ends")
         return task.result()
     finally:
-        task.cancel()
-        gone.cancel()
+        for one in (task, *ends):
+            one.cancel()
 
 
 async def _disconnected(request: Request) -> None:

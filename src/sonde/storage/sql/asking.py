@@ -11,12 +11,13 @@ from math import inf
 from typing import Any, NamedTuple
 
 from sonde.storage import rules
-from sonde.storage.port import Asker, AskReply
+from sonde.storage.port import Asker, AskReply, StudyStatus
 from sonde.storage.rules import Ticket
 from sonde.storage.sql import statements as sql
 from sonde.storage.sql import steps
+from sonde.storage.sql.database import Database
 from sonde.storage.sql.rows import source_columns, to_changes
-from sonde.storage.sql.steps import Locked
+from sonde.storage.sql.steps import Found, Locked
 from sonde.trials import State, TrialRecord
 
 
@@ -125,6 +126,19 @@ def next_suggester(own: Locked) -> str:
     waiting = [ticket.asker for ticket in map(Ticket._make, own.execute(sql.SELECT_TICKETS))]
     last = own.last.suggester
     return last if last is not None and last in waiting else next(iter(waiting), "")
+
+
+def status(own: Found, database: Database) -> StudyStatus:
+    """Return whether the study is paused, and who suggests for how many asks."""
+    row = own.execute(sql.SELECT_STATUS).one()
+    tickets = [Ticket._make(each) for each in own.execute(sql.SELECT_TICKETS)]
+    if row.suggester is None and not tickets:
+        return StudyStatus(bool(row.paused))
+    now = database.clock(own.connection, row.clock)
+    asks = sum(ticket.ends >= now for ticket in tickets)
+    if row.suggester is None or row.suggester_lease_ends < now:
+        return StudyStatus(bool(row.paused), asks=asks)
+    return StudyStatus(bool(row.paused), row.suggester, now - row.suggesting_since, asks)
 
 
 def may_have_something(row: Any, asker: Asker, now: float) -> tuple[bool, float]:

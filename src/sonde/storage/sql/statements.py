@@ -46,7 +46,9 @@ LOCK_STUDY = (  # raises the revision: that locks the row, and writers of one st
     .values(revision=studies.c.revision + 1)
     .returning(*_LOCKED, _anybody, server_clock().label("clock"))
 )
-SELECT_PAUSED = sa.select(studies.c.paused).where(_study)
+SELECT_STATUS = sa.select(
+    studies.c.paused, _suggester, _suggesting_since, _lease_ends, server_clock().label("clock")
+).where(_study)
 SET_PAUSED = sa.update(studies).where(_study).values(paused=sa.bindparam("pauses"))
 SET_NEXT_NUMBER = sa.update(studies).where(_study).values(next_number=sa.bindparam("next"))
 

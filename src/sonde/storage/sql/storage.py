@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from sonde.storage import rules
-from sonde.storage.port import Asker, AskReply, FinishedTrial, Page, Storage, StudyHeader, StudySummary
+from sonde.storage.port import Asker, AskReply, FinishedTrial, Page, Storage, StudyHeader, StudyStatus, StudySummary
 from sonde.storage.sql import asking, catalogue, steps, waiting
 from sonde.storage.sql import statements as sql
 from sonde.storage.sql.database import Database
@@ -77,8 +77,8 @@ class SqlStorage(Storage):
         key = self.find_study(name).key  # by its key: a second try may find another study of that name
         self._database.write(lambda connection: catalogue.delete(connection, key), durable=True)
 
-    def paused(self, study: str) -> bool:
-        return self._read(study, lambda own: bool(own.execute(sql.SELECT_PAUSED).scalar()))
+    def status(self, study: str) -> StudyStatus:
+        return self._read(study, lambda own: asking.status(own, self._database))
 
     def set_paused(self, study: str, paused: bool) -> None:
         def work(own: Locked) -> None:

@@ -79,7 +79,7 @@ class Predictions:
         def evaluated(rows: Array) -> Array:
             at = surrogate.features(codec.encode(rows)[0])
             blocks = [at[start : start + BLOCK] for start in range(0, len(at), BLOCK)]
-            means = [[posterior.marginals(block).mean for posterior in drawn] for block in blocks]
+            means = [[posterior.means(block) for posterior in drawn] for block in blocks]
             whole = np.concatenate([np.concatenate(parts, axis=1) for parts in means])
             return surrogate.scale.restore(whole, np.zeros(whole.shape))[0]
 

@@ -46,6 +46,10 @@ class LinearPosterior:
         variance = np.maximum(np.sum(spread * spread, axis=-1), TINY)
         return Marginals(basis.values @ self.mean, variance, vjp)
 
+    def means(self, x: Array) -> Array:
+        """Return the posterior means (m, s) at x (m, p)."""
+        return np.asarray(self.network.basis(x).values @ self.mean)
+
     def joint(self, pools: Array) -> Joint:
         """Return the joint posterior at each of m batches (m, q, p)."""
         count, size, width = pools.shape

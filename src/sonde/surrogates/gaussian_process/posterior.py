@@ -84,6 +84,10 @@ class ExactPosterior:
 
         return Marginals(cross.values @ weights, np.maximum(variance, TINY * prior), vjp)
 
+    def means(self, x: Array) -> Array:
+        """Return the posterior means (m, s) at x (m, p)."""
+        return np.asarray(self.cross_covariances(x).values @ self.weights)
+
     def joint(self, batches: Array) -> Joint:
         """Return the joint posterior of each of B batches (B, q, p) of points."""
         count, size, width = batches.shape

@@ -140,6 +140,10 @@ class IterativePosterior:
 
         return Marginals(mean[:, None] + rest.mean, rest.variance, vjp)
 
+    def means(self, x: Array) -> Array:
+        """Return the posterior means (m, s) at x (m, p)."""
+        return np.asarray(self.mean(x)[0][:, None] + self.residual.means(x))
+
     def joint(self, pools: Array) -> Joint:
         """Return the joint posteriors of B batches (B, q, p) of points."""
         (mean, gradient), rest = self.mean(pools.reshape(-1, pools.shape[2])), self.residual.joint(pools)

@@ -56,7 +56,6 @@ function ended() {
 
 async function start() {
   header();
-  window.onhashchange = () => { if (api.session.current) show(); };
   await show();
 }
 
@@ -68,13 +67,22 @@ async function tokenOfLink() {
   await api.login(token).catch(() => null);
 }
 
+window.addEventListener("hashchange", async () => { // also to a link with a token, in the tab of a session that has ended
+  if (location.hash.startsWith("#token=")) await tokenOfLink().then(begin);
+  else if (api.session.current) await show();
+});
+
+async function begin() {
+  try {
+    if (!api.session.current) await api.begin();
+    await start();
+  } catch (error) {
+    header();
+    if (error.status !== 401) fill(main, problem(error, () => location.reload()));
+  }
+}
+
 document.getElementById("skip").addEventListener("click", () => main.focus());
 api.session.ended = ended;
 await tokenOfLink();
-try {
-  if (!api.session.current) await api.begin();
-  await start();
-} catch (error) {
-  header();
-  if (error.status !== 401) fill(main, problem(error, () => location.reload()));
-}
+await begin();

@@ -1,7 +1,7 @@
 // Several studies side by side: the best so far in one figure, and the best trials in a table.
 
 import { at, get, session } from "./api.js";
-import { badge, empty, fill, h, name, table } from "./dom.js";
+import { badge, empty, fill, h, loading, name, table } from "./dom.js";
 import { count, number, objectives, parameter } from "./format.js";
 import { drawOwn } from "./figure.js";
 import { link, go } from "./router.js";
@@ -22,7 +22,7 @@ export async function show(main, { query, signal, title }) {
     const [settings, overview, spark] = await Promise.all([get(at(study), signal), get(at(study, "overview"), signal), get(at(study, "spark"), signal)]);
     return { study, settings, overview, spark, goals: objectives(settings.direction) };
   }));
-  const plot = h("div", { role: "img", "aria-label": "Best so far of each study by trial. The best values are in the table below.", style: "height: 400px" });
+  const plot = h("div", { role: "group", "aria-label": "Best so far of each study by trial. The best values are in the table below.", style: "height: 400px" }, loading("the figure"));
   const drawn = told.filter((one) => one.spark.best.length);
   const body = !session.current.plotly ? empty("Figures need Plotly", h("pre", null, "pip install 'sonde[plots]'")) : drawn.length ? plot : empty("No values yet", h("p", null, "Studies with several objectives have no best so far."));
   const names = [...new Set(told.flatMap((one) => Object.keys(one.settings.space.parameters)))];
@@ -31,8 +31,8 @@ export async function show(main, { query, signal, title }) {
     ["Best trial", (one) => (one.overview.best ? h("a", { href: link(["study", one.study, "trial", String(one.overview.best.number)]) }, String(one.overview.best.number)) : "–")],
     ...names.map((key) => [name(key), (one) => (one.overview.best && key in one.overview.best.params ? name(parameter(one.overview.best.params[key])) : "–")])];
   fill(main, crumbs, head, h("div", { class: "grid" }, h("figure", { class: "card figure" }, h("h2", null, "Best so far"), body),
-    h("section", { class: "card flush" }, table("Studies side by side", [{ title: "", cell: ([term]) => h("span", { class: "soft" }, term) }, ...told.map((one) => ({ title: h("a", { href: link(["study", one.study]) }, name(one.study)), numeric: true, cell: ([, cell]) => cell(one) }))], rows))));
-  if (session.current.plotly && drawn.length) await drawOwn(plot, drawn.map((one, i) => ({ type: "scatter", mode: "lines", name: short(one.study), x: one.spark.numbers.map((own) => own + 1), y: one.spark.best.map((value) => (typeof value === "number" ? value : null)), line: { shape: "hv", width: 2, dash: DASHES[i % DASHES.length] } })), { xaxis: { title: { text: "trials" }, type: uneven(drawn) ? "log" : "linear" }, yaxis: { title: { text: "best so far" } }, showlegend: true }, signal);
+    h("section", { class: "card flush" }, table("Studies side by side", [{ title: h("span", { class: "unseen" }, "What"), cell: ([term]) => h("span", { class: "soft" }, term) }, ...told.map((one) => ({ title: h("a", { href: link(["study", one.study]) }, name(one.study)), numeric: true, cell: ([, cell]) => cell(one) }))], rows))));
+  if (session.current.plotly && drawn.length) await drawOwn(plot, drawn.map((one, i) => ({ type: "scatter", mode: one.spark.best.length > 1 ? "lines" : "markers", name: short(one.study), x: one.spark.numbers.map((own) => own + 1), y: one.spark.best.map((value) => (typeof value === "number" ? value : null)), line: { shape: "hv", width: 2, dash: DASHES[i % DASHES.length] } })), { xaxis: { title: { text: "trials" }, type: uneven(drawn) ? "log" : "linear" }, yaxis: { title: { text: "best so far" } }, showlegend: true }, signal);
 }
 
 /** Whether some studies have so many more trials that the others would be a line at the edge. */

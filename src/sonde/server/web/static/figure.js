@@ -5,7 +5,10 @@ import { empty, fill, h, loading, problem, table } from "./dom.js";
 import { count, number } from "./format.js";
 import { isDark, onTheme } from "./theme.js";
 
-const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+const CONFIG = {
+  displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+  showSendToCloud: false, plotlyServerURL: "", // nothing leaves this server
+};
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
 let library = null, themes = null;
@@ -30,11 +33,11 @@ export function theme() {
 export async function draw(element, { data, layout }, clicked) {
   const [Plotly, both] = await Promise.all([plotly(), theme()]);
   const template = both[isDark() ? "dark" : "light"];
-  const titled = data.some((trace) => trace.showlegend !== false && trace.name) && layout.showlegend !== false;
   const own = {
     ...layout, template, title: undefined, autosize: true, width: undefined, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    margin: { l: 56, r: 12, t: titled ? 40 : 12, b: 44, ...layout.margin }, ...(STILL.matches ? { transition: { duration: 0 } } : {}),
+    margin: { l: 56, r: 12, t: layout.annotations?.length ? 40 : 12, b: 44, ...layout.margin }, ...(STILL.matches ? { transition: { duration: 0 } } : {}),
   };
+  if (!element.data) fill(element); // what stood in its place
   await Plotly.react(element, data, own, CONFIG);
   if (clicked && !element.listens) {
     element.listens = true;
@@ -50,16 +53,17 @@ export function trialOf(point) {
 
 /**
  * A card with a figure of a study. `about` has name, title and options; `refresh` brings it up to date if it was ever
- * seen: a figure below the edge of the window is not computed.
+ * `seen`: a figure below the edge of the window is not computed. `first` is a promise
+ * of its first data.
  */
-export function figureCard(study, about, { signal, height = 360, clicked, controls = [], heading = about.title }) {
+export function figureCard(study, about, { signal, height = 360, clicked, controls = [], heading = about.title, seen = false, first = null }) {
   const options = {};
   const title = h("h2", null, heading), note = h("p", { class: "figure-note" });
-  const plot = h("div", { class: "plot", role: "img", "aria-label": `${heading}. The numbers are in the table below.` });
+  const plot = h("div", { class: "plot", role: "group", "aria-label": `${heading}. The numbers are in the table below.` });
   const body = h("div", { class: "figure-body", style: `--height: ${height}px` }, loading("the figure"));
   const numbers = h("details", { toggle: () => numbers.open && showNumbers() }, h("summary", null, "The numbers"));
   const element = h("figure", { class: "card figure" }, h("div", { class: "figure-head" }, title, note), controls.length ? h("div", { class: "options" }, controls.map((own) => own(choose))) : null, body, numbers);
-  let wanted = false, seen = false, last = null;
+  let wanted = false, last = null;
 
   function choose(name, value) {
     if (value === "") delete options[name]; else options[name] = value;
@@ -77,8 +81,11 @@ export function figureCard(study, about, { signal, height = 360, clicked, contro
     if (!session.current.plotly) return void fill(body, empty("Figures need Plotly", h("pre", null, "pip install 'sonde[plots]'")));
     body.classList.toggle("stale", last !== null);
     try {
-      const told = await get(path(), signal);
+      const asked = first ?? get(path(), signal);
+      first = null;
+      const told = await asked;
       if (told.problem) { last = null; return void fill(body, empty("Nothing to draw yet", h("p", null, told.problem))); }
+      if (JSON.stringify(told) === JSON.stringify(last)) return;
       last = told;
       await paint();
       if (numbers.open) await showNumbers();
@@ -113,7 +120,7 @@ export function figureCard(study, about, { signal, height = 360, clicked, contro
   const watching = new IntersectionObserver((entries) => {
     if (entries.some((one) => one.isIntersecting)) { seen = true; watching.disconnect(); if (wanted) refresh(); }
   }, { rootMargin: "200px" });
-  watching.observe(element);
+  if (!seen) watching.observe(element);
   const unwatch = onTheme(paint);
   signal.addEventListener("abort", () => { watching.disconnect(); unwatch(); if (plot.listens || plot.data) window.Plotly?.purge(plot); });
   return { element, refresh };

@@ -3,6 +3,7 @@
 import { at, get } from "./api.js";
 import { empty, fill, h, loading } from "./dom.js";
 import { figureCard, trialOf } from "./figure.js";
+import { paced } from "./live.js";
 import { go } from "./router.js";
 
 const TABS = { // by a part of the figure's name; what is in no other tab is in the last
@@ -35,9 +36,10 @@ export async function open(place, state, tab) {
   }
 
   await list();
-  const refresh = async () => { await list(); await Promise.all([...cards.values()].map((own) => own.refresh())); };
   cards.forEach((own) => own.refresh());
-  return { refresh };
+  const computed = paced(async () => { await list(); await Promise.all([...cards.values()].map((own) => own.refresh())); });
+  signal.addEventListener("abort", computed.close);
+  return { refresh: computed.want };
 }
 
 function tabOf(figure) {

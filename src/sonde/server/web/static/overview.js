@@ -1,14 +1,17 @@
 // What one looks at first: the best so far, the best trial, why the next trial is where it is, what failed and why.
 
-import { at, get, may, post, session } from "./api.js";
+import { at, get, may, post } from "./api.js";
 import { badge, empty, fill, h, loading, name, problem, table } from "./dom.js";
 import { count, day, duration, number, parameter, plural, time } from "./format.js";
-import { figureCard, plotly, theme, trialOf } from "./figure.js";
+import { figureCard, trialOf } from "./figure.js";
+import { paced } from "./live.js";
 import { go, link } from "./router.js";
+
+/** The figure on top. */
+export const firstFigure = (goals) => (goals.length > 1 ? "front" : "history");
 
 export async function open(place, state) {
   const { study, signal, goals } = state;
-  if (session.current.plotly) { plotly().catch(() => null); theme().catch(() => null); }
   if (!state.overview.trials) {
     fill(place, waitingForTrials(state));
     let begun = null;
@@ -16,7 +19,7 @@ export async function open(place, state) {
   }
   const several = goals.length > 1;
   const clicked = (point) => { const number = trialOf(point) ?? (point.data.mode === "markers" && !several ? point.x : null); if (number !== null) go(["study", study, "trial", String(number)]); };
-  const figure = figureCard(study, { name: several ? "front" : "history", title: several ? "Pareto front" : "Best so far" }, { signal, height: 380, clicked });
+  const figure = figureCard(study, { name: firstFigure(goals), title: several ? "Pareto front" : "Best so far" }, { signal, height: 380, clicked, seen: true, first: state.first });
   const best = h("section", { class: "card" }), why = h("section", { class: "card" }, h("h2", null, "Strategy"), loading("the reason"));
   const failures = h("section", { class: "card six" }), pending = h("section", { class: "card six" });
   const note = noteCard(state);
@@ -54,10 +57,14 @@ export async function open(place, state) {
       { title: "For", numeric: true, cell: (row) => (row.started && row.state === "running" ? duration((Date.now() - new Date(row.started)) / 1000) : "–") },
     ], now), all > now.length ? h("p", { class: "soft" }, `and ${count(all - now.length)} more`) : null] : h("p", { class: "soft" }, "No trial runs or waits."));
   }
-  async function refresh() { // one after the other: the figure is what one waits for
-    show();
+  const computed = paced(async () => { // one after the other: the figure is what one waits for
     await figure.refresh();
     await explain();
+  }, 0);
+  signal.addEventListener("abort", computed.close);
+  function refresh() { // the numbers do not wait for what is computed
+    show();
+    computed.want();
   }
   refresh();
   return { refresh };

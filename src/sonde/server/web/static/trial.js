@@ -1,7 +1,7 @@
 // A trial: what was tried, what came out, and what can be done with it.
 
 import { at, get, may, post, session } from "./api.js";
-import { badge, fill, h, name, problem, say, table } from "./dom.js";
+import { badge, fill, h, loading, name, problem, say, table } from "./dom.js";
 import { duration, number, parameter, plural, time } from "./format.js";
 import { drawOwn } from "./figure.js";
 import { noteCard, params } from "./overview.js";
@@ -90,7 +90,7 @@ export async function open(place, state) {
     const { curve } = await get(at(study, "trials", String(own), "curve"), signal);
     if (!curve.length) return;
     card.hidden = false;
-    const plot = h("div", { role: "img", "aria-label": "Learning curve. The numbers are in the table below.", style: "height: 280px" });
+    const plot = h("div", { role: "group", "aria-label": "Learning curve. The numbers are in the table below.", style: "height: 280px" }, loading("the figure"));
     const numbers = h("details", null, h("summary", null, "The numbers"), table("Learning curve", [{ title: "Step", numeric: true, cell: (row) => number(row[0]) }, { title: "Value", numeric: true, cell: (row) => number(row[1]) }], curve));
     fill(card, h("h2", null, "Learning curve"), h("p", { class: "figure-note" }, plural(curve.length, "report")), session.current.plotly ? plot : null, numbers);
     if (session.current.plotly) await drawOwn(plot, [{ type: "scatter", mode: curve.length > 60 ? "lines" : "lines+markers", x: curve.map((one) => one[0]), y: curve.map((one) => (typeof one[1] === "number" ? one[1] : null)), showlegend: false }], { xaxis: { title: { text: "step" } }, yaxis: { title: { text: "value" } } }, signal);
@@ -110,12 +110,11 @@ export async function open(place, state) {
 function result(trial, goals) {
   if (trial.state === "failed") return h("p", null, "It failed; there is no value.");
   if (trial.value === null) return h("p", { class: "soft" }, trial.state === "stopped" && trial.mean !== null ? `Stopped early; predicted: ${number(trial.mean)} ± ${number(trial.std)}` : "None yet.");
-  const values = goals.length > 1 ? goals.map((goal) => [goal.name, trial.value[goal.name]]) : [["Value", trial.value]];
-  const noise = goals.length > 1 ? [] : trial.noise === null ? [] : [["Noise (std)", trial.noise]];
+  const pairs = goals.length > 1 ? goals.map((goal) => [goal.name, trial.value[goal.name]]) : trial.noise === null ? [] : [["Noise (std)", trial.noise]];
   const constraints = Object.entries(trial.constraints ?? {});
   return [goals.length > 1 ? null : h("p", { class: "big" }, number(trial.value)),
-    h("dl", { class: "pairs" }, [...(goals.length > 1 ? values : []), ...noise].map(([term, value]) => [h("dt", null, name(term)), h("dd", null, number(value))])),
-    constraints.length ? table("Constraints", [{ title: "Constraint (met where at most 0)", cell: ([key]) => name(key) }, { title: "Level", numeric: true, cell: ([, level]) => number(level) }, { title: "", cell: ([, level]) => (level <= 0 ? "met" : "broken") }], constraints) : null];
+    pairs.length ? h("dl", { class: "pairs" }, pairs.map(([term, value]) => [h("dt", null, name(term)), h("dd", null, number(value))])) : null,
+    constraints.length ? table("Constraints", [{ title: "Constraint (met where at most 0)", cell: ([key]) => name(key) }, { title: "Level", numeric: true, cell: ([, level]) => number(level) }, { title: "Met", cell: ([, level]) => (level <= 0 ? "yes" : "no") }], constraints) : null];
 }
 
 function derivatives(trial, goals) {
