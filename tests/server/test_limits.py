@@ -50,6 +50,8 @@ def test_one_connection_too_many_is_told_to_come_later(strict: Server) -> None:
 def test_one_ask_too_many_is_told_to_come_later(strict: Server) -> None:
     path = strict.study("waiting")
     strict.ask(path)
+    eventually(lambda: strict.get(path).data["counts"].get("waiting"))  # the child has suggested ahead, and
+    eventually(lambda: not strict.get(path).data["suggesting"]["suggester"])  # locks nothing
     (child,) = strict.children()
     os.kill(child, signal.SIGSTOP)
     try:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from tests.storage.proxy import Proxy
 import sonde
 from sonde.errors import OptionError, StorageError, StudyNotFound
 from sonde.storage import open_storage
+from sonde.storage.sql import SqlStorage
 from sonde.testing.storage_calls import DONE, HEADER, ROW, ask, keys, states, tell
 
 SPACE = sonde.Space(x=sonde.Float(0, 1))
@@ -196,3 +199,16 @@ def test_the_object_of_a_deleted_study_writes_nothing(database_url: str) -> None
     assert [trial.state for study in (other, again) for trial in study.trials] == ["running", "running"]
     for study in (old, other, again):
         study.close()
+
+
+def test_a_database_that_another_program_keeps_locked_is_an_error_that_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "studies.db"
+    storage = SqlStorage(f"sqlite:///{path}", patience=0.1)
+    study = storage.create_study(HEADER).key
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageError, match=r"could not be used for 0\.1 s: database is locked; check"):
+            storage.enqueue(study, [ROW], {})
+        with pytest.raises(StorageError, match="refused: database is locked"), storage.together():
+            storage.enqueue(study, [ROW], {})
+    assert storage.enqueue(study, [ROW], {}) == [0]

@@ -102,8 +102,11 @@ def main() -> None:
             answer = {"error": str(error), "refused": isinstance(error, OptionError)}
         except Exception as error:  # of a strategy: the server must learn the reason
             answer = {"error": describe(error)}
-        answers.write(json.dumps({"id": number, **answer}) + "\n")
-        answers.flush()
+        try:
+            answers.write(json.dumps({"id": number, **answer}) + "\n")
+            answers.flush()
+        except BrokenPipeError:
+            os._exit(0)  # the server has ended
 
 
 def _read(lines: queue.SimpleQueue[str]) -> None:

@@ -10,7 +10,7 @@ other write        synchronous=NORMAL: no fsync                synchronous_commi
 clock              since the boot, see ``clock``               the server's
 =================  ==========================================  ===========================================
 
-Temporary errors (a lock, a restarting server, too many clients) are retried for ``PATIENCE`` seconds before they are
+Temporary errors (a lock, a restarting server, too many clients) are retried for ``patience`` seconds before they are
 raised. A server that has never answered raises at once, because its address is probably wrong.
 """
 
@@ -62,8 +62,8 @@ T = TypeVar("T")
 class Database:
     """An engine with read transactions and write transactions, durable or not."""
 
-    def __init__(self, url: str) -> None:
-        self._url = urls.parse(url)
+    def __init__(self, url: str, *, patience: float = PATIENCE) -> None:
+        self._url, self._patience = urls.parse(url), patience
         self.sqlite = self._url.get_backend_name() == "sqlite"
         self._engine = self._create_engine()
         self._loose = self._engine.execution_options(sonde_write="loose")
@@ -116,17 +116,16 @@ class Database:
 
     def _within(self, connection: sa.Connection, work: Callable[[sa.Connection], T]) -> T:
         """Run ``work`` in a part of a transaction, which is undone if it raises."""
-        execute = connection.connection.driver_connection.execute  # type: ignore[union-attr]  # SQLAlchemy's own are slow
-        execute("SAVEPOINT part")
+        _execute(connection, "SAVEPOINT part")
         try:
             done = work(connection)
         except DBAPIError as error:  # the database may have ended the whole transaction
             raise self._refused(error) from None
         except BaseException:
-            execute("ROLLBACK TO part")
-            execute("RELEASE part")
+            _execute(connection, "ROLLBACK TO part")
+            _execute(connection, "RELEASE part")
             raise
-        execute("RELEASE part")
+        _execute(connection, "RELEASE part")
         return done
 
     def raw_connection(self) -> Any:
@@ -138,7 +137,7 @@ class Database:
         self._engine.dispose()
 
     def _patiently(self, engine: sa.Engine, work: Callable[[sa.Connection], T]) -> T:
-        deadline, pause = time.monotonic() + PATIENCE, 0.01
+        deadline, pause = time.monotonic() + self._patience, 0.01
         while True:
             try:
                 with engine.begin() as connection:
@@ -149,8 +148,8 @@ class Database:
                     raise self._refused(error) from None
                 if time.monotonic() > deadline:
                     raise StorageError(
-                        f"the database {self._shown} could not be used for {PATIENCE:.0f} s: {self._reason(error)}; "
-                        "check that it is running and that no other program holds a lock on it"
+                        f"the database {self._shown} could not be used for {self._patience:g} s: "
+                        f"{self._reason(error)}; check that it is running and that no other program holds a lock on it"
                     ) from None
             time.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(2 * pause, 1.0)
@@ -166,7 +165,7 @@ class Database:
         folder = Path(path).parent
         if not folder.is_dir():
             raise StorageError(f"the folder {str(folder)!r} for the database {path!r} does not exist; create it first")
-        engine = create(connect_args={"timeout": PATIENCE})
+        engine = create(connect_args={"timeout": self._patience})
         sa.event.listen(engine, "do_connect", _checking(self))
         sa.event.listen(engine, "connect", _prepare_sqlite)
         sa.event.listen(engine, "begin", _begin_sqlite)
@@ -225,7 +224,7 @@ class Database:
 
     def _enter_wal(self) -> None:
         """Switch the file to WAL mode; SQLite does not wait for locks here, so this loop does."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self._patience
         while True:
             try:
                 with self._engine.connect() as connection:
@@ -280,10 +279,17 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     mode = connection.get_execution_options().get("sonde_write")
     if mode == "outside":
         return
-    execute = connection.connection.driver_connection.execute  # type: ignore[union-attr]
     if mode is not None:
-        execute(f"PRAGMA synchronous={'FULL' if mode == 'durable' else 'NORMAL'}")
-    execute("BEGIN" if mode is None else "BEGIN IMMEDIATE")
+        _execute(connection, f"PRAGMA synchronous={'FULL' if mode == 'durable' else 'NORMAL'}")
+    _execute(connection, "BEGIN" if mode is None else "BEGIN IMMEDIATE")
+
+
+def _execute(connection: sa.Connection, statement: str) -> None:
+    """Run a statement about a SQLite transaction by the driver, which is quicker; its errors are SQLAlchemy's."""
+    try:
+        connection.connection.driver_connection.execute(statement)  # type: ignore[union-attr]
+    except sqlite3.Error as error:
+        raise OperationalError(statement, None, error) from error
 
 
 def _begin_postgres(connection: sa.Connection) -> None:

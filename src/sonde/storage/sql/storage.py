@@ -15,7 +15,7 @@ from sonde.storage import rules
 from sonde.storage.port import Asker, AskReply, FinishedTrial, Page, Storage, StudyHeader, StudyStatus, StudySummary
 from sonde.storage.sql import asking, catalogue, steps, waiting
 from sonde.storage.sql import statements as sql
-from sonde.storage.sql.database import Database
+from sonde.storage.sql.database import PATIENCE, Database
 from sonde.storage.sql.rows import attributes_text, outcome_columns, to_changes, to_record
 from sonde.storage.sql.steps import Found, Locked
 from sonde.trials import Changes, Outcome, State, TrialKey, TrialRecord
@@ -27,14 +27,17 @@ _OF_STUDY = -1  # in place of a trial's number, in the table of notes
 
 
 class SqlStorage(Storage):
-    """Keeps studies in SQLite or PostgreSQL; creates or upgrades the tables where needed."""
+    """Keeps studies in SQLite or PostgreSQL; creates or upgrades the tables where needed.
 
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self._database = Database(url)
+    A locked or restarting database is tried for ``patience`` seconds.
+    """
+
+    def __init__(self, url: str, patience: float = PATIENCE) -> None:
+        self.url, self.patience = url, patience
+        self._database = Database(url, patience=patience)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return SqlStorage, (self.url,)
+        return SqlStorage, (self.url, self.patience)
 
     def now(self) -> float:
         """Return the time: this machine's on SQLite, else the server's."""
