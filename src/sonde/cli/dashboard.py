@@ -11,10 +11,17 @@ import click
 
 from sonde.cli.opening import sqlite_path
 
+USUAL_PORT = 8090  # a browser keeps what it has compiled, and whether pages are dark, by address
+
 
 @click.command
 @click.argument("database", metavar="DATABASE", envvar="SONDE_STORAGE", default="sonde.db")
-@click.option("--port", metavar="PORT", type=click.IntRange(1, 65535), help="Port to listen on; a free one by default.")
+@click.option(
+    "--port",
+    metavar="PORT",
+    type=click.IntRange(1, 65535),
+    help=f"Port to listen on; {USUAL_PORT}, or else a free one, by default.",
+)
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", help="Address to listen on, of this machine only.")
 @click.option("--no-browser", is_flag=True, help="Do not open the browser.")
 @click.option(
@@ -29,7 +36,7 @@ def dashboard(database: str, port: int | None, host: str, no_browser: bool, logs
     \b
     Examples:
       sonde dashboard
-      sonde dashboard runs.db --port 8090 --no-browser
+      sonde dashboard runs.db --port 9000 --no-browser
     """
     from sonde.errors import OptionError, StorageError
     from sonde.extras import require
@@ -73,14 +80,18 @@ def _open(link: str, folder: str) -> None:
 
 
 def _listening(host: str, port: int | None) -> socket.socket:
-    """Return a socket that listens, on a free port if none is given."""
+    """Return a socket that listens; on the usual port if none is given, or on a free one."""
     from sonde.errors import OptionError
 
-    bare = host.strip("[]")
-    listening = socket.socket(socket.AF_INET6 if ":" in bare else socket.AF_INET)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((bare, port or 0))
-    except OSError as error:
-        raise OptionError(f"cannot listen on {host} port {port}: {error.strerror}; choose another --port") from None
-    return listening
+    for own in (USUAL_PORT, 0) if port is None else (port,):
+        bare = host.strip("[]")
+        listening = socket.socket(socket.AF_INET6 if ":" in bare else socket.AF_INET)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((bare, own))
+            listening.listen()  # only then others cannot have it too
+            return listening
+        except OSError as error:
+            listening.close()
+            reason = error.strerror
+    raise OptionError(f"cannot listen on {host} port {port or 'of its own'}: {reason}; choose another --port")

@@ -70,7 +70,7 @@ def delete(storage: str, name: str | None, yes: bool, as_json: bool) -> None:
 
     with existing_storage(storage) as opened:
         chosen = opened.find_study(checks.name(name or only_study(opened))).name
-        count = next(sum(one.counts.values()) for one in opened.studies() if one.header.name == chosen)
+        count = sum(sum(one.counts.values()) for one in opened.studies(chosen))
         if not yes:
             _confirm(f"Delete study {chosen!r} with its {output.counted(count)}?")
         opened.delete_study(chosen)

@@ -119,7 +119,7 @@ class RemoteStorage(Storage):
         """As in the interface."""
         return self._noted(self._client.request("GET", _path(name)))
 
-    def studies(self) -> list[StudySummary]:
+    def studies(self, name: str | None = None) -> list[StudySummary]:
         """As in the interface; the headers have no space."""
         return [
             StudySummary(
@@ -129,6 +129,7 @@ class RemoteStorage(Storage):
                 one.get("paused", False),
             )
             for one in self._client.request("GET", "/v1/studies")
+            if name in (None, one["name"])
         ]
 
     def delete_study(self, name: str) -> None:

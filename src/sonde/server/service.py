@@ -177,7 +177,7 @@ class Service:
     async def summary(self, name: str) -> dict[str, Any]:
         """Return a study with its counts."""
         header = await self._threads.read(self.storage.find_study, checks.name(name))
-        found = [one for one in await self._threads.read(self.storage.studies) if one.header.key == header.key]
+        found = await self._threads.read(self.storage.studies, header.name)
         notes = await self._threads.read(self.storage.notes, header.key)
         status = (await self._threads.read(self.storage.status, header.key))._asdict()
         return header_document(header) | {

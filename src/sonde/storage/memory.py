@@ -126,9 +126,10 @@ class MemoryStorage(Storage):
                     return study.header
             raise rules.study_not_found(name, sorted(study.header.name for study in self._studies.values()))
 
-    def studies(self) -> list[StudySummary]:
+    def studies(self, name: str | None = None) -> list[StudySummary]:
         with self._changed:
-            return sorted(map(_summary, self._studies.values()), key=lambda summary: summary.header.name)
+            wanted = [own for own in self._studies.values() if name in (None, own.header.name)]
+            return sorted(map(_summary, wanted), key=lambda summary: summary.header.name)
 
     def delete_study(self, name: str) -> None:
         with self._changed:

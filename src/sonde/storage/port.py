@@ -209,8 +209,8 @@ class Storage(ABC):
         """Return the header of a study; raise ``StudyNotFound``."""
 
     @abstractmethod
-    def studies(self) -> list[StudySummary]:
-        """Return all studies, by name."""
+    def studies(self, name: str | None = None) -> list[StudySummary]:
+        """Return all studies, by name; or the one of that name, if it is there."""
 
     @abstractmethod
     def delete_study(self, name: str) -> None:

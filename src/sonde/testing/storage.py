@@ -98,6 +98,8 @@ class StorageContract(AskingContract, RecordsContract):
         assert list(summaries) == ["largest", "study"]
         assert (summaries["study"].best, summaries["largest"].best) == (1.0, 3.0)
         assert summaries["study"].counts == {State.COMPLETED: 6, State.FAILED: 1, State.WAITING: 1}
+        assert storage.studies("largest") == [summaries["largest"]]
+        assert storage.studies("none") == []
 
     def test_an_empty_study_has_no_best(self, storage: Storage, study: str) -> None:
         assert storage.studies()[0].best is None

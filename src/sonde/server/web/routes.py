@@ -198,7 +198,12 @@ async def figures(own: Own, request: Request) -> Response:
 
 @shown.get(STUDY + "/figures/{figure}")
 async def figure(own: Own, figure: Annotated[str, Path(max_length=100)], request: Request) -> Response:
-    """Return a figure as Plotly's JSON; further parameters of the address are options of the figure."""
+    """Return a figure as Plotly's JSON; further parameters of the address are options of the figure.
+
+    The one called first is what the page of a study has on top.
+    """
+    if figure == "first":
+        figure = "front" if own.objectives.several else "history"
     said = await _computed(own, request, "figure", name=figure, options=_options(request), data=False)
     return Response(said["figure"], media_type="application/json", headers={"cache-control": "no-store"})
 

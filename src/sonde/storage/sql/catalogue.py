@@ -57,25 +57,25 @@ def find(connection: sa.Connection, name: str) -> StudyHeader:
     return StudyHeader(*found)
 
 
-def summaries(connection: sa.Connection) -> list[StudySummary]:
-    """Return all studies, with counts and best values."""
-    known = connection.execute(sa.select(studies.c.uuid, studies.c.id, studies.c.paused)).all()
-    ids, paused = {row.uuid: row.id for row in known}, {row.uuid for row in known if row.paused}
+def summaries(connection: sa.Connection, name: str | None = None) -> list[StudySummary]:
+    """Return all studies, or the one of that name, with counts and best values."""
+    every = sa.select(*HEADER, studies.c.id, studies.c.paused).order_by(studies.c.name)
+    found = connection.execute(every if name is None else every.where(studies.c.name == name)).all()
+    own = sa.true() if name is None else trials.c.study_id.in_([row.id for row in found])
     counts: dict[int, dict[State, int]] = {}
-    for study, state, number in connection.execute(COUNTS):
+    for study, state, number in connection.execute(COUNTS.where(own)):
         if state in list(State):
             counts.setdefault(study, {})[State(state)] = number
-    values = {study: [low, high] for study, low, high in connection.execute(EXTREMES) if low is not None}
-    for study, value, levels in connection.execute(CONSTRAINED):
+    values = {study: [low, high] for study, low, high in connection.execute(EXTREMES.where(own)) if low is not None}
+    for study, value, levels in connection.execute(CONSTRAINED.where(own)):
         if value is not None and _feasible(levels):
             values.setdefault(study, []).append(value)
-    headers = [StudyHeader(*row) for row in connection.execute(sa.select(*HEADER).order_by(studies.c.name))]
     return [
         StudySummary(
-            own, counts.get(ids[own.key], {}), rules.best_of(own.direction, values.get(ids[own.key], [])),
-            own.key in paused,
+            StudyHeader(*row[: len(HEADER)]), counts.get(row.id, {}),
+            rules.best_of(row.direction, values.get(row.id, [])), bool(row.paused),
         )
-        for own in headers
+        for row in found
     ]  # fmt: skip
 
 

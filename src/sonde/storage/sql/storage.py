@@ -73,8 +73,8 @@ class SqlStorage(Storage):
     def find_study(self, name: str) -> StudyHeader:
         return self._database.read(lambda connection: catalogue.find(connection, name))
 
-    def studies(self) -> list[StudySummary]:
-        return self._database.read(catalogue.summaries)
+    def studies(self, name: str | None = None) -> list[StudySummary]:
+        return self._database.read(lambda connection: catalogue.summaries(connection, name))
 
     def delete_study(self, name: str) -> None:
         key = self.find_study(name).key  # by its key: a second try may find another study of that name

@@ -16,8 +16,8 @@ let library = null, themes = null;
 /** Load Plotly's script, once. */
 export function plotly() {
   library ??= new Promise((resolve, reject) => {
-    const script = h("script", { src: `/ui/plotly.js?v=${encodeURIComponent(session.current.plotly)}` });
-    script.onload = () => resolve(window.Plotly);
+    const src = `/ui/plotly.js?v=${encodeURIComponent(session.current.plotly)}`, script = h("script", { src });
+    script.onload = () => { localStorage.setItem("sonde-plotly", src); resolve(window.Plotly); };
     script.onerror = () => { library = null; reject(new Error("Plotly's script cannot be loaded.")); };
     document.head.append(script);
   });

@@ -5,7 +5,6 @@ import { badge, fill, h, name, problem, say } from "./dom.js";
 import { count, number, objectives } from "./format.js";
 import { follow, paced } from "./live.js";
 import { plotly, theme } from "./figure.js";
-import { firstFigure } from "./overview.js";
 import { link } from "./router.js";
 import { stateOf } from "./studies.js";
 
@@ -22,9 +21,9 @@ export async function show(main, { parts, query, signal, title }) {
   const form = FORMS[tab], shown = TABS.find(([key]) => key === tab);
   if (!form && !shown) throw Object.assign(new Error("There is no such page."), { status: 404 });
   if (session.current.plotly) Promise.all([plotly(), theme()]).catch(() => null); // it is large: it loads while the server reads
-  const settings = await get(at(study), signal), goals = objectives(settings.direction);
-  const first = tab ? null : get(at(study, "figures", firstFigure(goals)), signal); // computed while the rest is read
+  const first = tab ? null : get(at(study, "figures", "first"), signal); // computed while the rest is read
   first?.catch(() => null);
+  const settings = await get(at(study), signal), goals = objectives(settings.direction);
   const overview = await get(at(study, "overview"), signal);
   const state = { study, settings, overview, goals, first, signal, query, rest, title };
   title(study);
