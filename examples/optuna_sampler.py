@@ -35,5 +35,5 @@ if __name__ == "__main__":
     sampler = SondeSampler(seed=0)
     study = optuna.create_study(direction="maximize", sampler=sampler)
     study.optimize(objective, n_trials=30)
-    print(f"accuracy {study.best_value:.3f} with {study.best_params}")
+    print(f"best accuracy {study.best_value:.3f} with {study.best_params}")
     print(sampler.explain())

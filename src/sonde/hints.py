@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from typing import NoReturn, ParamSpec, TypeVar
 
@@ -115,8 +116,16 @@ def explains_keywords(function: Callable[P, R]) -> Callable[P, R]:
         unknown = kwargs.keys() - known
         if unknown:
             name = min(unknown)
-            hint = KEYWORDS[name] if name in KEYWORDS else f"it takes {', '.join(sorted(known - {'self', 'cls'}))}"
-            raise TypeError(f"{function.__qualname__.removesuffix('.__init__')} takes no {name}=; {hint}")
+            raise TypeError(
+                f"{function.__qualname__.removesuffix('.__init__')} takes no {name}=; "
+                f"{KEYWORDS.get(name) or _instead(name, known - {'self', 'cls'})}"
+            )
         return function(*args, **kwargs)
 
     return explained
+
+
+def _instead(name: str, known: Collection[str]) -> str:
+    """Return the keyword that a word looks like, or else all."""
+    close = difflib.get_close_matches(name, known, 1)
+    return f"write {close[0]}=" if close else f"it takes {', '.join(sorted(known))}"

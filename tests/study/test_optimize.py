@@ -354,7 +354,7 @@ def test_wrong_options(options: dict[str, Any], message: str) -> None:
 
 
 def test_wrong_objective() -> None:
-    with pytest.raises(OptionError, match="function of a trial"):
+    with pytest.raises(OptionError, match=r"must be a function, such as def objective\(trial\), got 3"):
         sonde.Study(SPACE).optimize(3, 5, **quiet())  # type: ignore[arg-type]
 
 

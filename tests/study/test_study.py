@@ -362,8 +362,8 @@ def test_wrong_counts(count: object) -> None:
 
 
 def test_wrong_space_and_lease(sqlite_url: str) -> None:
-    with pytest.raises(OptionError, match=r"sonde\.Space"):
-        sonde.Study({"x": sonde.Float(0, 1)})  # type: ignore[arg-type]
+    with pytest.raises(SpaceError, match=r"sonde\.Space"):
+        sonde.Study(3)
     with pytest.raises(OptionError, match="lease"):
         sonde.Study(SPACE, storage=sqlite_url, lease=-1)
 
