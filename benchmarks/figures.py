@@ -1,6 +1,6 @@
 """How long the figures of large studies take: ``python -m benchmarks.figures [--trials 100000]``.
 
-``--pictures`` draws those of ``docs/plots.md`` instead.
+``--pictures`` draws those of ``docs/plots.md`` and of the README instead.
 
 Each figure is timed in a process that has the study open, as a dashboard has it: once for what it reads first, then for
 the figure and its JSON, which a browser gets. Figures of the model have times of their own, those of its fit, and are
@@ -24,6 +24,7 @@ from PIL import Image
 import sonde
 from benchmarks.machine import describe_machine
 from benchmarks.records import table
+from sonde.plots.figure import Figure
 
 RESULTS = Path(__file__).parent / "results" / "figures.csv"
 PICTURES = Path(__file__).parents[1] / "docs" / "figures"
@@ -38,7 +39,7 @@ def main() -> None:
     """Measure all figures of three studies, print and keep the times."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=100_000)
-    parser.add_argument("--pictures", action="store_true", help="draw the pictures of docs/plots.md")
+    parser.add_argument("--pictures", action="store_true", help="draw the pictures of the documentation")
     chosen = parser.parse_args()
     if chosen.pictures:
         draw_pictures()
@@ -58,10 +59,29 @@ def draw_pictures() -> None:
     for kind, names in shown.items():
         study = {"training": training, "tradeoff": tradeoff}[kind]()
         for name in names:
-            path = PICTURES / f"plots-{name}.png"
-            figure = getattr(study.plot, name)()
-            figure.save(path, width=640, height=figure.layout.height or 380)
-            Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=48).save(path, optimize=True)
+            draw_picture(getattr(study.plot, name)(), PICTURES / f"plots-{name}.png", width=640)
+    draw_picture(digits().plot.slices(), PICTURES / "digits.png", width=900)
+
+
+def draw_picture(figure: Figure, path: Path, width: int) -> None:
+    """Draw a figure with few colours."""
+    figure.save(path, width=width, height=figure.layout.height or 380)
+    Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(path, optimize=True)
+
+
+def digits() -> sonde.Study:
+    """Run the first script of the README."""
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import cross_val_score
+    from sklearn.svm import SVC
+
+    x, y = load_digits(return_X_y=True)
+
+    def error(C: float, gamma: float, shrinking: bool) -> float:  # noqa: N803 - scikit-learn's name
+        return 1 - float(cross_val_score(SVC(C=C, gamma=gamma, shrinking=shrinking), x, y, cv=3).mean())
+
+    space = {"C": (1e-2, 1e3, "log"), "gamma": (1e-6, 1e-1, "log"), "shrinking": [True, False]}
+    return sonde.minimize(error, space, n_trials=25, seed=0, progress=False).study
 
 
 def training() -> sonde.Study:

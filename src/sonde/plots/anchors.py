@@ -20,6 +20,7 @@ from sonde.space import Space
 from sonde.trials import History
 
 REACH = 0.2  # distance, in ranges of the parameters, at which a trial is shown with 60% of its ink
+FAINTEST = 0.25  # share of the ink of a trial that is far away
 RANKS = ("best trial", "second best", "third best")
 CENTRE = "centre"
 GIVEN = "given"

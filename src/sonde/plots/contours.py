@@ -9,7 +9,7 @@ import numpy as np
 
 from sonde.errors import NoResult
 from sonde.plots.activity import in_words
-from sonde.plots.anchors import Anchor, anchors, nearest
+from sonde.plots.anchors import FAINTEST, Anchor, anchors, nearest
 from sonde.plots.drawing import dropdown
 from sonde.plots.effects import ranked
 from sonde.plots.figure import Figure
@@ -131,6 +131,6 @@ def _points(trials: Table, source: Source) -> dict[str, Any]:
         "marker": {
             "color": np.where(best, STAR, POINT).tolist(), "symbol": np.where(best, "star", "circle").tolist(),
             "size": np.where(best, 13, 6), "line": {"color": "#1c2733", "width": 1},
-            "opacity": np.where(best, 1.0, np.maximum(trials["near"], 0.08)),
+            "opacity": np.where(best, 1.0, np.maximum(trials["near"], FAINTEST)),
         },
     }  # fmt: skip

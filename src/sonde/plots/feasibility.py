@@ -10,7 +10,7 @@ import numpy as np
 from sonde.arrays import Array, Integers
 from sonde.errors import NoResult
 from sonde.plots.activity import in_words, required
-from sonde.plots.anchors import Anchor, anchors, nearest, rows_around
+from sonde.plots.anchors import FAINTEST, Anchor, anchors, nearest, rows_around
 from sonde.plots.drawing import MODEL, dropdown
 from sonde.plots.effects import ranked
 from sonde.plots.figure import Figure
@@ -165,5 +165,5 @@ def _trials(trials: Table, source: Source, state: str) -> dict[str, Any]:
         "text": reasons, "hovertemplate": "%{text}<extra></extra>",
         "marker": {"color": colour, "symbol": symbol, "size": 7 if state == "completed" else 9,
                    "line": {"color": "#ffffff", "width": 1},
-                   "opacity": np.maximum(trials["near"], 0.15)},
+                   "opacity": np.maximum(trials["near"], FAINTEST)},
     }  # fmt: skip

@@ -59,7 +59,7 @@ def axes_of(panel: Panel, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any
 
 def headings(places: Sequence[Panel], texts: Sequence[str]) -> list[dict[str, Any]]:
     """Return a heading above each panel."""
-    look = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "showarrow": False}
+    look = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 3, "showarrow": False}
     return [
         {**look, "text": text, "x": place.across[0], "y": place.up[1]}
         for place, text in zip(places, texts, strict=True)

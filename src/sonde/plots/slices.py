@@ -10,7 +10,7 @@ import numpy as np
 from sonde.arrays import Array, Integers
 from sonde.errors import NoResult
 from sonde.plots.activity import in_words, required
-from sonde.plots.anchors import Anchor, anchors, nearest, rows_around
+from sonde.plots.anchors import FAINTEST, Anchor, anchors, nearest, rows_around
 from sonde.plots.drawing import MODEL, band, dropdown, interval_lines
 from sonde.plots.figure import Figure
 from sonde.plots.grids import axis_layout, cells, checked_names, grid, is_stepped, positions, texts_of, varied
@@ -173,7 +173,7 @@ def _trials(trials: Table, source: Source, name: str) -> dict[str, Any]:
         "type": "scatter", "mode": "markers", "x": positions(source.space, name, trials["value"]), "y": trials["mean"],
         "text": [f"trial {number}" for number in trials["trial"]],
         "hovertemplate": "%{text}: %{y:.6g}<extra></extra>",
-        "marker": {"color": ACCENT, "size": 6, "opacity": np.maximum(trials["near"], 0.15)},
+        "marker": {"color": ACCENT, "size": 6, "opacity": np.maximum(trials["near"], FAINTEST)},
     }  # fmt: skip
 
 

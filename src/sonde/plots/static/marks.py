@@ -95,7 +95,8 @@ def _points(axes: Axes, trace: dict[str, Any], places: tuple[Array, Array], brus
         area = sizes[these] ** 2 * SHARES.get(shape, 1.0)
         look = {"color": own} if stroke else {"facecolors": "none" if open_shape else own, "edgecolors": edges}
         axes.scatter(places[0][these], places[1][these], s=area, marker=SYMBOLS.get(shape, "o"), zorder=brush.height,
-                     linewidths=max(width, 1.5) if open_shape or stroke else width, **look)  # fmt: skip
+                     linewidths=max(width, 1.5) if open_shape or stroke else width,
+                     clip_on=trace.get("cliponaxis") is not False, **look)  # fmt: skip
 
 
 def colours_of(trace: dict[str, Any], marker: dict[str, Any], count: int, brush: Brush) -> Any:
