@@ -30,6 +30,7 @@
     └── NotDeclared            it asks for a parameter that the space does not have (OptionError)
     Interrupted                Ctrl-C ended a run; its ``study`` is safe            (KeyboardInterrupt)
     OddHistory                 a warning: little can be learned from the results    (UserWarning)
+    AtBound                    a warning: the best trials lie at a bound            (UserWarning)
 
 A message says what came, what was expected, and what to do next.
 """
@@ -178,3 +179,7 @@ class NotDeclared(EndOfRun, OptionError):
 
 class OddHistory(UserWarning):
     """Little can be learned from the results so far."""
+
+
+class AtBound(UserWarning):
+    """The best trials lie at a bound of a parameter: better ones may lie beyond it."""

@@ -259,14 +259,14 @@ def test_options_are_checked(cli: Sonde, option: list[str]) -> None:
 
 
 class Terminal:
-    """``sonde show`` in a terminal of its own."""
+    """``sonde show`` in a terminal of its own. A shell's background jobs, and so its tests, ignore Ctrl-C."""
 
     def __init__(self) -> None:
         self._own, other = pty.openpty()
         environment = os.environ | {"TERM": "xterm", "COLUMNS": "90", "LINES": "50"}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", START, "show", "--every", "0.1"], stdin=other, stdout=other, stderr=other,
-            env=environment, start_new_session=True,
+            ["env", "--default-signal=INT", sys.executable, "-c", START, "show", "--every", "0.1"],
+            stdin=other, stdout=other, stderr=other, env=environment, start_new_session=True,
         )  # fmt: skip
         os.close(other)
         self.said = ""

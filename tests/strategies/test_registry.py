@@ -37,7 +37,11 @@ def test_a_strategy_object_is_returned_as_it_is() -> None:
     assert resolve_strategy(strategy) is strategy
 
 
-@pytest.mark.parametrize("unknown", ["tpe", "", "Auto", None, 3, ["auto"], Sobol])
+def test_a_strategy_class_is_made() -> None:
+    assert type(resolve_strategy(Sobol)) is Sobol
+
+
+@pytest.mark.parametrize("unknown", ["tpe", "", "Auto", None, 3, ["auto"], dict])
 def test_an_unknown_strategy_is_refused_with_the_known_ones(unknown: Any) -> None:
     with pytest.raises(OptionError) as caught:
         resolve_strategy(unknown)

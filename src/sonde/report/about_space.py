@@ -6,59 +6,22 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sonde.arrays import Integers, Mask
 from sonde.errors import SondeError
 from sonde.html import cut
 from sonde.plots.axes import axis_of
 from sonde.report.evidence import LITTLE, Evidence
-from sonde.space.axis import Axis
+from sonde.strategies import at_bounds as bounds
 from sonde.strategies.initial_design import first_count
 
-EDGE = 0.02  # of a continuous scale that counts as its end
-SHARE = 0.5  # of the best trials that must lie there
 MOST = 10  # names in a sentence
-LATTICE = 3  # values that a lattice must have for its end to say something
 IMPORTANT = 0.02  # share of the variance that a parameter may have with certainty
 POINTS = 33  # along a parameter
 LOWEST, STRETCHED = 0.1, 0.4  # the lowest tenth of a range, and the part of the warped scale that it must fill
 
 
 def at_bounds(evidence: Evidence) -> Iterator[str]:
-    """Name the bounds at which the best trial and half of the best ones lie, and seldom the others."""
-    if len(evidence.usable) < 2 * len(evidence.top):
-        return
-    others = np.setdiff1d(evidence.usable, evidence.top)
-    for column, name in enumerate(evidence.space.names):
-        axis = axis_of(evidence.space, name)
-        if not evidence.space[name].ordered or axis.size < LATTICE:
-            continue
-        for upper in (False, True):
-            held = _at_end(evidence, evidence.top, column, axis, upper)
-            rest = _at_end(evidence, others, column, axis, upper)
-            if len(held) >= 3 and held[0] and held.mean() >= SHARE and held.mean() > rest.mean():
-                yield _bound_sentence(evidence, name, axis, held, upper)
-
-
-def _at_end(evidence: Evidence, numbers: Integers, column: int, axis: Axis, upper: bool) -> Mask:
-    """Return which of these trials, those where the parameter is active, have it at one end of its range."""
-    values = evidence.history.rows[numbers, column]
-    values = values[~np.isnan(values)]
-    if not axis.continuous:
-        return np.asarray(values == axis.point(axis.size - 1 if upper else 0))
-    units = axis.to_unit(values)
-    return np.asarray(units >= 1 - EDGE if upper else units <= EDGE)
-
-
-def _bound_sentence(evidence: Evidence, name: str, axis: Axis, held: Mask, upper: bool) -> str:
-    bound = axis.point(axis.size - 1) if upper and not axis.continuous else axis.high if upper else axis.low
-    side, beyond = ("upper", "larger") if upper else ("lower", "smaller")
-    scale = "logarithmic scale" if axis.log else "range"
-    near = f", or within {EDGE:.0%} of its {scale} from it" if axis.continuous else ""
-    those = "trials of the front" if evidence.history.objectives.several else "best trials"
-    return (
-        f"{int(held.sum())} of the {len(held)} {those} have {cut(name)} at its {side} bound {bound:.6g}{near}: "
-        f"widen it, if {beyond} values are possible."
-    )
+    """Name the bounds at which the best trials lie."""
+    yield from bounds.at_bounds(evidence.space, evidence.history, evidence.top)
 
 
 def not_logarithmic(evidence: Evidence) -> Iterator[str]:

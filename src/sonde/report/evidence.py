@@ -16,11 +16,10 @@ from sonde.errors import SondeError
 from sonde.report.source import Reported
 from sonde.sampling import sobol
 from sonde.space import Space
+from sonde.strategies.at_bounds import MOST, best_ones, usable
 from sonde.strategies.port import Model
 from sonde.trials import History
 
-BEST_SHARE = 0.1  # of the usable trials that count as the best ones
-FEWEST, MOST = 5, 20  # of them
 CANDIDATES = 1024  # where the gain left is looked for: over the whole space, and as many near the best
 LITTLE = 0.01  # of the distance from the median to the best value
 NEAR = 0.05  # standard deviation of a candidate near the best, in sides of the unit cube
@@ -61,16 +60,14 @@ class Evidence:
     @cached_property
     def usable(self) -> Integers:
         """Numbers of the measured trials that meet their constraints."""
-        done = self.history.measured.numbers
-        return done[self.history.feasible[done]]
+        return usable(self.history)
 
     @cached_property
     def top(self) -> Integers:
         """Numbers of the best trials, the best first; of several objectives, those of the front."""
         if self.history.objectives.several:
             return np.array([trial.number for trial in self.study.pareto_front], dtype=np.int64)
-        count = int(np.clip(BEST_SHARE * len(self.usable), FEWEST, MOST))
-        return self.usable[np.argsort(self.history.values[self.usable], kind="stable")[:count]]
+        return best_ones(self.history)
 
     @property
     def best(self) -> int:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import math
 import os
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, overload
 
-from sonde.errors import AllFailed, Interrupted, OptionError, SpaceExhausted
+import numpy as np
+
+from sonde.errors import AllFailed, AtBound, Interrupted, OptionError, SpaceExhausted
 from sonde.execution import Executor
 from sonde.hints import STUDY_ATTRIBUTES, explains_keywords, unknown_attribute
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.storage import Asker, AskReply, Storage, StudyHeader, only_study, open_storage
 from sonde.strategies import Strategy, record, resolve_strategy
+from sonde.strategies.at_bounds import at_bounds, best_ones
 from sonde.study import asking, checks, identity, telling
 from sonde.study.calling import called
 from sonde.study.curves import Curves, Settings
@@ -399,6 +403,15 @@ class Study(StudyReader):
             if getattr(error, "study", None) is None:
                 error.study = self
             raise
+        self._warn_of_bounds()
+
+    def _warn_of_bounds(self) -> None:
+        """Warn of bounds at which the best trials lie."""
+        history = self.history
+        several = history.objectives.several
+        top = np.array([trial.number for trial in self.pareto_front], int) if several else best_ones(history)
+        for sentence in at_bounds(self.space, history, top):
+            warnings.warn(sentence, AtBound, stacklevel=4)
 
     def stop(self) -> None:
         """End ``optimize`` when the running trials are done; call it in a callback."""

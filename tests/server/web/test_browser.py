@@ -270,6 +270,7 @@ def test_hostile_names_are_text_everywhere(page: Page, server: Server) -> None:
         expect(page.get_by_text("Loading the figures")).to_have_count(0)
         for figure in page.locator(".figure").all():  # none is computed before it is seen
             figure.scroll_into_view_if_needed()
+            expect(figure.locator(".loading")).to_have_count(0)
         expect(page.locator(".loading")).to_have_count(0)
         assert page.locator("main script").count() == 0, place
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), place
