@@ -47,8 +47,8 @@ def dropdown(
         {"label": label, "method": "restyle", "args": [{"visible": [owner == place for owner in owners]}]}
         for place, label in enumerate(labels)
     ]
-    menu = {"type": "dropdown", "buttons": buttons, "active": 0, "x": 1, "xanchor": "right", "y": 1.02,
-            "yanchor": "bottom", "showactive": True}  # fmt: skip
+    menu = {"type": "dropdown", "buttons": buttons, "active": 0, "x": 1, "xanchor": "right", "y": 1,
+            "yanchor": "bottom", "pad": {"b": 20}, "showactive": True}  # fmt: skip
     return traces, {"updatemenus": [menu]}
 
 

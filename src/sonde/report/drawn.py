@@ -12,6 +12,7 @@ from sonde.plots.table import Table
 from sonde.report.source import Reported
 
 TOP = 40  # pixels above a figure without a title, for its legend
+TITLE = 60  # pixels of a figure's title, which is the page's here
 HEIGHT = 440  # pixels of a figure that does not say
 OF_EACH = ("slices", "contours", "importance", "predictions")  # objective, where there are several
 
@@ -61,7 +62,8 @@ def _headless(layout: dict[str, Any]) -> tuple[str, str]:
     """Take template and titles out of a layout, and return title and subtitle: the page has them as text."""
     layout.pop("template", None)
     title = layout.pop("title", {})
-    layout["margin"] = {"t": TOP, **layout.get("margin", {})}
+    margin = layout.get("margin", {})
+    layout["margin"] = margin | {"t": max(TOP, margin.get("t", 0) - TITLE)}
     return _plain(title.get("text", "")), _plain(title.get("subtitle", {}).get("text", ""))
 
 

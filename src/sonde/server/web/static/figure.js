@@ -9,6 +9,8 @@ const CONFIG = {
   displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
   showSendToCloud: false, plotlyServerURL: "", // nothing leaves this server
 };
+const TITLE = 60; // pixels of a figure's title, which is the page's here
+const ENTITIES = { lt: "<", gt: ">", amp: "&", "#36": "$", "#37": "%" }; // what the server escapes for Plotly
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
 let library = null, themes = null;
@@ -35,7 +37,7 @@ export async function draw(element, { data, layout }, clicked) {
   const template = both[isDark() ? "dark" : "light"];
   const own = {
     ...layout, template, title: undefined, autosize: true, width: undefined, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    margin: { l: 56, r: 12, t: layout.annotations?.length ? 40 : 12, b: 44, ...layout.margin }, ...(STILL.matches ? { transition: { duration: 0 } } : {}),
+    margin: { l: 56, r: 12, b: 44, ...layout.margin, t: layout.margin?.t ? Math.max(12, layout.margin.t - TITLE) : layout.annotations?.length ? 40 : 12 }, ...(STILL.matches ? { transition: { duration: 0 } } : {}),
   };
   if (!element.data) fill(element); // what stood in its place
   await Plotly.react(element, data, own, CONFIG);
@@ -98,7 +100,7 @@ export function figureCard(study, about, { signal, height = 360, clicked, contro
 
   async function paint() {
     if (!last) return;
-    note.textContent = last.layout?.title?.subtitle?.text ?? "";
+    note.textContent = (last.layout?.title?.subtitle?.text ?? "").replaceAll("<br>", "; ").replace(/&(#?\w+);/g, (whole, one) => ENTITIES[one] ?? whole);
     plot.style.height = `${last.layout?.height ?? height}px`;
     if (!plot.isConnected) fill(body, plot);
     await draw(plot, structuredClone(last), clicked);
