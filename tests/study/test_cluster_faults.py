@@ -380,7 +380,7 @@ def test_at_its_timeout_a_run_waits_for_the_calls_that_have_begun() -> None:
         wait_for(lambda: len(cluster.calls) == 2 and cluster.calls[1].cancelled())
         return float(trial["x"])
 
-    study.optimize(objective, 5, executor=cluster, timeout=0.3, progress=False)
+    study.optimize(objective, 5, executor=cluster, timeout=3.0, progress=False)  # the first call begins within it
     assert [trial.state for trial in study.trials] == ["completed", "lost", "waiting"]
 
 

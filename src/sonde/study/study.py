@@ -21,7 +21,7 @@ from sonde.sampling import Key
 from sonde.space import Space
 from sonde.storage import Asker, AskReply, Storage, StudyHeader, only_study, open_storage
 from sonde.strategies import Strategy, record, resolve_strategy
-from sonde.strategies.at_bounds import at_bounds, best_ones
+from sonde.strategies.at_bounds import at_bounds, best_ones, usable
 from sonde.study import asking, checks, identity, telling
 from sonde.study.calling import called
 from sonde.study.curves import Curves, Settings
@@ -408,6 +408,8 @@ class Study(StudyReader):
     def _warn_of_bounds(self) -> None:
         """Warn of bounds at which the best trials lie."""
         history = self.history
+        if not len(usable(history)):
+            return
         several = history.objectives.several
         top = np.array([trial.number for trial in self.pareto_front], int) if several else best_ones(history)
         for sentence in at_bounds(self.space, history, top):
