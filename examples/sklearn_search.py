@@ -20,7 +20,7 @@ def main(count: int) -> None:
     x, x_test, y, y_test = train_test_split(x, y, test_size=0.3, random_state=0, stratify=y)
     pipeline = make_pipeline(StandardScaler(), LogisticRegression(solver="saga", max_iter=300))
     space = sonde.Space(
-        standardscaler=sonde.Categorical([StandardScaler(), QuantileTransformer(50), "passthrough"]),
+        standardscaler=sonde.Categorical([StandardScaler(), QuantileTransformer(n_quantiles=50), "passthrough"]),
         logisticregression__C=sonde.Float(1e-4, 1e3, log=True),
         logisticregression__l1_ratio=sonde.Float(0, 1),
     )

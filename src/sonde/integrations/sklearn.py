@@ -24,6 +24,7 @@ from sonde.trials import Trial
 require("sklearn", extra="sklearn")
 
 from joblib import effective_n_jobs  # noqa: E402
+from sklearn.exceptions import FitFailedWarning  # noqa: E402
 from sklearn.model_selection._search import BaseSearchCV  # noqa: E402
 from sklearn.utils import check_random_state  # noqa: E402
 
@@ -92,15 +93,15 @@ class SondeSearchCV(BaseSearchCV):  # type: ignore[misc]
         search = None if callback_ctx is None else _began(callback_ctx, self, "search")
         fits = Fits(self, evaluate_candidates, search)
         try:
-            while len(scores.candidates) < count:
-                self._run_batch(fits, count - len(scores.candidates))
-        except SpaceExhausted:
-            pass  # all candidates have been scored
+            with suppress(SpaceExhausted):  # then all candidates have been scored
+                while len(scores.candidates) < count:
+                    self._run_batch(fits, count - len(scores.candidates))
+            if not scores.told:
+                raise fits.failure or OptionError("no candidate could be scored; look at the warnings")
+            fits.results.update(self._formatted())  # with candidates that failed after the last one that was scored
         finally:
             self.n_splits_ = scores.splits
             del self._scores
-        if not scores.told:
-            raise fits.failure or OptionError("no candidate could be scored; look at the warnings")
         if search is not None:
             search.call_on_fit_task_end(estimator=self)
 
@@ -160,8 +161,11 @@ class SondeSearchCV(BaseSearchCV):  # type: ignore[misc]
         self, candidate_params: Any, n_splits: int, out: Sequence[dict[str, Any]], more_results: Any = None
     ) -> dict[str, Any]:
         """Return the results of all candidates so far; ``out`` has those of all fits in their order."""
+        self._scores.tell(out)
+        return self._formatted(more_results)
+
+    def _formatted(self, more_results: Any = None) -> dict[str, Any]:
         scores = self._scores
-        scores.tell(out)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "One or more of the .* scores are non-finite")
             results = super()._format_results(scores.candidates, scores.splits, scores.table(), more_results)
@@ -218,14 +222,16 @@ class Scores:
         """Return the predicted mean score of a candidate that is clearly worse than the best; None if it is not.
 
         Scores on one fold differ less between candidates than between folds, so the differences to the best one, fold
-        by fold, are what counts. Their mean over all folds is predicted from the first ones by a t distribution, whose
-        variance is pooled over the candidates that were scored on all folds.
+        by fold, are what counts. Their mean over all folds is predicted from the first ones by a t distribution. If it
+        were as good as the best, they would vary like those of good candidates: the variance is pooled over the better
+        half of those that were scored on all folds.
         """
         best, *others = self.complete(metric)
         first = np.array([metric(entry["test_scores"]) for entry in self.of(number)][:FIRST])
         if len(first) < FIRST or not np.isfinite(first).all():
             return None
         behind = float(np.mean(best[:FIRST] - first))
+        others = others[: max(2, len(others) // 2)]
         variance = float(np.mean(np.var(best - np.array(others), axis=1, ddof=1)))
         spread = math.sqrt(variance * (1 / FIRST - 1 / self.splits))
         freedom = len(others) * (self.splits - 1)
@@ -268,6 +274,7 @@ class Fits:
         self.evaluate = evaluate
         self.context = context
         self.folds: Folds | None = None
+        self.results: dict[str, Any] = {}  # those that ``fit`` keeps
         self.failure: Exception | None = None  # of the last batch of which all fits failed
 
     def run(self, numbers: Sequence[int], folds: range) -> None:
@@ -282,11 +289,13 @@ class Fits:
         context = None if self.context is None else _began(self.context, search, "batch", len(numbers) * len(folds))
         given = {} if context is None else {"callback_ctx": context}
         try:
-            self.evaluate([scores.candidates[number] for number in numbers], cv=self.folds.some(folds), **given)
+            candidates = [scores.candidates[number] for number in numbers]
+            self.results = self.evaluate(candidates, cv=self.folds.some(folds), **given)
         except ValueError as error:
             if search.error_score == "raise" or "fits failed" not in str(error):
                 raise
             self.failure = error  # these candidates have failed; the search goes on
+            warnings.warn(str(error), FitFailedWarning, stacklevel=2)
             del scores.planned[planned:]
         finally:
             search.n_splits_ = scores.splits
