@@ -10,6 +10,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,15 @@ from sonde.trials import Trial
 require("sklearn", extra="sklearn")
 
 from joblib import effective_n_jobs  # noqa: E402
+from sklearn.base import is_classifier  # noqa: E402
 from sklearn.exceptions import FitFailedWarning  # noqa: E402
+from sklearn.model_selection import check_cv  # noqa: E402
 from sklearn.model_selection._search import BaseSearchCV  # noqa: E402
 from sklearn.utils import check_random_state  # noqa: E402
 
 FIRST = 2  # folds after which a candidate may be given up
 KNOWN = 3  # candidates with all folds before one is
+PARTIAL = "callback_ctx" in signature(BaseSearchCV._run_search).parameters  # from 1.9 on some folds can be scored
 CHANCE = 0.01  # that a candidate that is given up would have become the best one
 
 
@@ -89,7 +93,7 @@ class SondeSearchCV(BaseSearchCV):  # type: ignore[misc]
         count = checks.count(self.n_iter, "n_iter")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.study_ = self._study(seed)
-        scores = self._scores = Scores(self.n_splits_)
+        scores = self._scores = Scores(self.n_splits_ if PARTIAL else 0)
         search = None if callback_ctx is None else _began(callback_ctx, self, "search")
         fits = Fits(self, evaluate_candidates, search)
         try:
@@ -100,7 +104,6 @@ class SondeSearchCV(BaseSearchCV):  # type: ignore[misc]
                 raise fits.failure or OptionError("no candidate could be scored; look at the warnings")
             fits.results.update(self._formatted())  # with candidates that failed after the last one that was scored
         finally:
-            self.n_splits_ = scores.splits
             del self._scores
         if search is not None:
             search.call_on_fit_task_end(estimator=self)
@@ -114,10 +117,10 @@ class SondeSearchCV(BaseSearchCV):  # type: ignore[misc]
     def _run_batch(self, fits: Fits, most: int) -> None:
         """Ask for as many candidates as the workers take, score them, and tell the study."""
         scores, every = self._scores, range(self._scores.splits)
-        stops = self.early_stopping and not self._several() and scores.splits > FIRST
+        stops = PARTIAL and self.early_stopping and not self._several() and scores.splits > FIRST
         stops = stops and len(scores.complete(self._metric)) >= KNOWN
         folds = every[:FIRST] if stops else every
-        size = max(1, round(effective_n_jobs(self.n_jobs) / len(folds)))
+        size = max(1, round(effective_n_jobs(self.n_jobs) / max(1, len(folds))))
         trials = self.study_.ask(min(size, most))
         numbers = scores.add([dict(trial.params) for trial in trials])
         fits.run(numbers, folds)
@@ -190,13 +193,13 @@ class SondeSearchCV(BaseSearchCV):  # type: ignore[misc]
 
 
 class Scores:
-    """Which candidate was scored on which fold, and the outcome of each fit."""
+    """Which candidate was scored on which fold, and the outcomes. The number of folds may not be known yet."""
 
     def __init__(self, splits: int) -> None:
         self.splits = splits
         self.candidates: list[dict[str, Any]] = []
         self.told: dict[tuple[int, int], dict[str, Any]] = {}
-        self.planned: list[tuple[int, int]] = []  # candidate and fold of each fit, in their order
+        self.planned: list[tuple[Sequence[int], range]] = []  # the candidates and the folds of each batch of fits
 
     def add(self, candidates: Sequence[dict[str, Any]]) -> list[int]:
         """Add candidates and return their numbers."""
@@ -205,7 +208,9 @@ class Scores:
 
     def tell(self, out: Sequence[dict[str, Any]]) -> None:
         """Take the outcomes of all fits so far."""
-        self.told = dict(zip(self.planned, out, strict=True))
+        self.splits = self.splits or len(out) // len(self.planned[0][0])
+        fits = [(n, k) for numbers, folds in self.planned for n in numbers for k in folds or range(self.splits)]
+        self.told = dict(zip(fits, out, strict=True))
 
     def of(self, number: int) -> list[dict[str, Any]]:
         """Return the outcomes of a candidate."""
@@ -273,7 +278,7 @@ class Fits:
         self.search = search
         self.evaluate = evaluate
         self.context = context
-        self.folds: Folds | None = None
+        self.folds = Folds(search)
         self.results: dict[str, Any] = {}  # those that ``fit`` keeps
         self.failure: Exception | None = None  # of the last batch of which all fits failed
 
@@ -282,10 +287,9 @@ class Fits:
         if not numbers:
             return
         search, scores = self.search, self.search._scores
-        self.folds = self.folds or Folds(search._checked_cv_orig)
-        planned = len(scores.planned)
-        scores.planned += [(number, fold) for number in numbers for fold in folds]
-        search.n_splits_ = len(folds)
+        scores.planned.append((numbers, folds))
+        if PARTIAL:
+            search.n_splits_ = len(folds)
         context = None if self.context is None else _began(self.context, search, "batch", len(numbers) * len(folds))
         given = {} if context is None else {"callback_ctx": context}
         try:
@@ -296,30 +300,33 @@ class Fits:
                 raise
             self.failure = error  # these candidates have failed; the search goes on
             warnings.warn(str(error), FitFailedWarning, stacklevel=2)
-            del scores.planned[planned:]
+            scores.planned.pop()
         finally:
-            search.n_splits_ = scores.splits
+            if PARTIAL:
+                search.n_splits_ = scores.splits
         if context is not None:
             context.call_on_fit_task_end(estimator=search)
 
 
 class Folds:
-    """The folds of a splitter, the same ones for all candidates."""
+    """The folds of a search as a splitter, the same ones for all candidates."""
 
-    def __init__(self, splitter: Any) -> None:
-        self._splitter = splitter
+    def __init__(self, search: SondeSearchCV) -> None:
+        self._search = search
         self._pairs: list[Any] = []
         self._wanted = range(0)
 
     def some(self, wanted: range) -> Folds:
-        """Return some of the folds as a splitter."""
+        """Return some of the folds; an empty range stands for all."""
         self._wanted = wanted
         return self
 
-    def split(self, *data: Any, **more: Any) -> list[Any]:
+    def split(self, x: Any, y: Any = None, **more: Any) -> list[Any]:
         """Return the indices for training and test of these folds."""
-        self._pairs = self._pairs or list(self._splitter.split(*data, **more))
-        return [self._pairs[fold] for fold in self._wanted]
+        if not self._pairs:
+            splitter = check_cv(self._search.cv, y, classifier=is_classifier(self._search.estimator))
+            self._pairs = list(splitter.split(x, y, **more))
+        return [self._pairs[fold] for fold in self._wanted or range(len(self._pairs))]
 
 
 def _began(context: Any, search: SondeSearchCV, name: str, tasks: int | None = None) -> Any:
