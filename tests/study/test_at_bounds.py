@@ -52,3 +52,12 @@ def test_the_command_line_says_it_too(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert re.search(r"warning: \d of the 5 best trials have x at its lower bound 0", done.stderr)
+
+
+def test_values_that_do_not_change_towards_a_bound_are_nothing_to_say() -> None:
+    study = sonde.Study(SPACE, seed=0)
+    for k in range(40):
+        study.enqueue({"rate": 10 ** (-4 + 3 * min(1.0, k / 15)), "width": 3.0 + k / 50})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        study.optimize(lambda rate, width: -min(math.log10(rate), -2.0), 40, progress=False)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sonde.report.evidence import LITTLE, Evidence
+from sonde.report.evidence import Evidence
 from sonde.report.failures import ended, reasons_of, region_of
 from sonde.report.markup import plural
+from sonde.strategies.at_bounds import LITTLE
 from sonde.strategies.history_warnings import messages
 from sonde.strategies.initial_design import first_count
 from sonde.trials import State

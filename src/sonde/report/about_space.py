@@ -9,8 +9,9 @@ import numpy as np
 from sonde.errors import SondeError
 from sonde.html import cut
 from sonde.plots.axes import axis_of
-from sonde.report.evidence import LITTLE, Evidence
+from sonde.report.evidence import Evidence
 from sonde.strategies import at_bounds as bounds
+from sonde.strategies.at_bounds import LITTLE
 from sonde.strategies.initial_design import first_count
 
 MOST = 10  # names in a sentence

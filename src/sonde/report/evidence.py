@@ -21,7 +21,6 @@ from sonde.strategies.port import Model
 from sonde.trials import History
 
 CANDIDATES = 1024  # where the gain left is looked for: over the whole space, and as many near the best
-LITTLE = 0.01  # of the distance from the median to the best value
 NEAR = 0.05  # standard deviation of a candidate near the best, in sides of the unit cube
 
 

@@ -16,6 +16,7 @@ BEST_SHARE = 0.1  # of the usable trials that count as the best ones
 FEWEST, MOST = 5, 20  # of them
 EDGE = 0.02  # of a continuous scale that counts as its end
 SHARE = 0.5  # of the best trials that must lie there
+LITTLE = 0.01  # of the distance from the median to the best value: a gain that counts
 LATTICE = 3  # values that a lattice must have for its end to say something
 
 
@@ -33,7 +34,10 @@ def best_ones(history: History) -> Integers:
 
 
 def at_bounds(space: Space, history: History, top: Integers) -> Iterator[str]:
-    """Name the bounds at which the best trial and half of the best ones lie, and seldom the others."""
+    """Name the bounds at which the best trial and half of the best ones lie, seldom the others, and no others as good.
+
+    Where trials far from a bound are as good, values do not depend on that parameter there.
+    """
     known = usable(history)
     if len(known) < 2 * len(top):
         return
@@ -44,8 +48,18 @@ def at_bounds(space: Space, history: History, top: Integers) -> Iterator[str]:
         for upper in (False, True):
             held = _at_end(history, top, column, axis, upper)
             rest = _at_end(history, others, column, axis, upper)
-            if len(held) >= 3 and held[0] and held.mean() >= SHARE and held.mean() > rest.mean():
+            if len(held) < 3 or not held[0] or held.mean() < max(SHARE, rest.mean()) or held.mean() == rest.mean():
+                continue
+            if history.objectives.several or _pays(history, known, top[0], column, axis, upper):
                 yield _sentence(history, name, axis, held, upper)
+
+
+def _pays(history: History, known: Integers, best: int, column: int, axis: Axis, upper: bool) -> bool:
+    """Whether the best trial is better than those that are not at a bound."""
+    active = known[~np.isnan(history.rows[known, column])]
+    away = history.values[active[~_at_end(history, active, column, axis, upper)]]
+    gain = float(np.min(away, initial=np.inf)) - float(history.values[best])
+    return gain > LITTLE * (float(np.median(history.values[known])) - float(history.values[best]))
 
 
 def _at_end(history: History, numbers: Integers, column: int, axis: Axis, upper: bool) -> Mask:
