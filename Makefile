@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test chromium lint format bench arena soak clean
+.PHONY: demo test docs chromium lint format bench arena soak clean
 
 demo: $(VENV)/demo.stamp  ## tune a scikit-learn model, write a report in out/; run again to resume
 	$(BIN)/python examples/demo.py
@@ -25,10 +25,15 @@ lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md mkdocs.yml docs website examples src
 
 format: $(VENV)/test.stamp
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/test.stamp  ## the documentation as a site in out/site, which needs no network
+	$(BIN)/mkdocs build --quiet
+	@echo "the documentation is in out/site/index.html"
 
 bench: $(VENV)/bench.stamp  ## storage and start-up times beside Optuna's; minutes
 	$(BIN)/python -m benchmarks.foundation

@@ -19,7 +19,7 @@ from sonde.plots.panels import axes_of, headings, panels
 from sonde.plots.source import Source
 from sonde.plots.table import Table, joined
 from sonde.plots.text import escaped
-from sonde.plots.theme import SCALE, VERMILLION
+from sonde.plots.theme import SCALE, VERMILION
 from sonde.trials import History
 
 BINS = (60, 40)  # at most, over time and of values
@@ -65,7 +65,7 @@ def figure(shown: Table, source: Source, *, objective: str | None = None) -> Fig
     counts = _matrix(counted, edges, "count")
     line = {"type": "scatter", "mode": "lines", "x": best["x_low"], "y": best["y_low"], "name": "best so far",
             "cliponaxis": False,
-            "line": {"color": VERMILLION, "width": 2.5, "shape": "hv"},
+            "line": {"color": VERMILION, "width": 2.5, "shape": "hv"},
             "hovertemplate": "best after trial %{x}: %{y:.6g}<extra></extra>"}  # fmt: skip
     return Figure.of([_counted(np.nan_to_num(counts), *edges), line], {
         "title": {"text": TITLE, "subtitle": {"text": f"{shown.note}; the line is the best so far"}},

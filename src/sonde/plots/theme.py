@@ -10,14 +10,14 @@ from typing import Any
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
-BLUE, ORANGE, GREEN, VERMILLION = "#2a7ab9", "#e69f00", "#009e73", "#d55e00"
+BLUE, ORANGE, GREEN, VERMILION = "#2a7ab9", "#e69f00", "#009e73", "#d55e00"
 SKY, PURPLE, YELLOW, GREY = "#56b4e9", "#cc79a7", "#c9b800", "#8a929b"
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW, GREY)
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW, GREY)
 
 ACCENT = BLUE
 STATES = {  # colour and symbol
     "completed": (BLUE, "circle"),
-    "failed": (VERMILLION, "x"),
+    "failed": (VERMILION, "x"),
     "stopped": (ORANGE, "triangle-down"),
     "running": (GREEN, "circle-open"),
     "waiting": (GREY, "circle-open"),
