@@ -36,6 +36,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     def rewritten(found: re.Match[str]) -> str:
         return f"]({_served(found.group(1).removeprefix('../'))}"
 
+    markdown = markdown.replace("](../CHANGELOG.md)", "](changelog.md)")
     return re.sub(r"\]\(((?:\.\./)?(?:docs|benchmarks|examples|deploy)/[^)#]+)", rewritten, markdown)
 
 
