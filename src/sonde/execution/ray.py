@@ -178,11 +178,13 @@ class RayCall:
         """Take the outcome, or start again where the node went away."""
         import ray
 
-        result = None
+        last: tuple[Any, ...] = ()
         try:
             for item in self._items:
-                result = ray.get(item)
-            self._outcome.set_result(result)
+                last = ray.get(item)
+            if not last:  # a worker that is killed may leave a stream that just ends
+                raise ray.exceptions.WorkerCrashedError
+            self._outcome.set_result(last[0])
         except ray.exceptions.TaskCancelledError:
             self._outcome.cancel()
         except ray.exceptions.NodeDiedError as error:
@@ -196,7 +198,10 @@ class RayCall:
 
 
 def _run(function: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
-    """Run a call on a worker; loading what the function needs is not the call's time."""
+    """Run a call on a worker: an empty tuple when it begins, and one of its result.
+
+    Loading what the function needs is not the call's time.
+    """
     prepare(function)
-    yield None
-    yield function(*arguments)
+    yield ()
+    yield (function(*arguments),)
