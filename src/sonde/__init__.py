@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sonde.errors import SondeError as SondeError
     from sonde.errors import Stopped as Stopped
     from sonde.integrations.autograd import autograd as autograd
+    from sonde.integrations.scipy import scipy_minimize as scipy_minimize
     from sonde.space import Bool as Bool
     from sonde.space import Categorical as Categorical
     from sonde.space import Float as Float
@@ -62,6 +63,7 @@ _WHERE = {
     "load": "sonde.api",
     "maximize": "sonde.api",
     "minimize": "sonde.api",
+    "scipy_minimize": "sonde.integrations.scipy",
     "studies": "sonde.api",
 }
 
