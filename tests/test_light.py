@@ -72,7 +72,7 @@ def test_suggestions_are_the_same_with_and_without_jax() -> None:
         said.append(done.stdout)
     assert said[0] == said[1]
     assert said[0].splitlines()[-1] == "[]"
-    assert len(said[0].splitlines()) == 15
+    assert len(said[0].splitlines()) == 22
 
 
 def test_the_first_trials_load_no_scipy() -> None:

@@ -43,13 +43,17 @@ def search(estimator: Any = None, space: Any = SPACE, **options: Any) -> SondeSe
 def test_scikit_learns_own_checks(estimator: Any, name: str) -> None:
     """It fails no check that scikit-learn's own search passes."""
     own = search(estimator, {name: (0.1, 10.0, "log")}, n_iter=3)
-    theirs = RandomizedSearchCV(estimator, {name: [0.1, 1.0, 10.0]}, n_iter=3, cv=3, random_state=0)
+    missed = failed_checks(own)
+    if missed:
+        assert missed <= failed_checks(RandomizedSearchCV(estimator, {name: [0.1, 1.0, 10.0]}, n_iter=3, cv=3))
+
+
+def failed_checks(search: Any) -> set[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # as where scikit-learn runs them
-        checked = [check_estimator(each, on_fail=None, on_skip=None) for each in (own, theirs)]
-    missed, known = ({one["check_name"] for one in each if one["status"] == "failed"} for each in checked)
-    assert missed <= known
-    assert sum(one["status"] == "passed" for one in checked[0]) > 40
+        checked = check_estimator(search, on_fail=None, on_skip=None)
+    assert sum(one["status"] == "passed" for one in checked) > 40
+    return {one["check_name"] for one in checked if one["status"] == "failed"}
 
 
 def test_the_best_of_the_candidates_is_refitted() -> None:

@@ -215,8 +215,9 @@ def test_the_script_runs(make: Callable[[], sonde.Study], tmp_path: Path) -> Non
     assert done.stdout.strip() == repr(expected)
 
 
-@pytest.mark.parametrize("which", ["made", "hostile_made"])
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme", "which"), [(1440, "light", "made"), (390, "dark", "made"), (390, "light", "hostile_made")]
+)
 def test_a_browser_draws_it_without_asking_anyone(
     chromium: Browser, which: str, width: int, scheme: Any, request: pytest.FixtureRequest
 ) -> None:
