@@ -50,9 +50,9 @@ def main() -> None:
     options = parser(__doc__, "10 seeds").parse_args()
     use_one_core(options.core)
     file = options.out / "sklearn_search_runs.csv"
-    plan = [Case(data, search, seed) for seed in range(10 if options.full else 1)
+    plan = [Case(data, search, seed) for seed in range(options.runs or (10 if options.full else 1))
             for data in PROBLEMS for search in SEARCHES]  # fmt: skip
-    failed = complete(file, plan, partial(make, file=file))
+    failed = 0 if options.draw else complete(file, plan, partial(make, file=file))
     if runs := read(file):
         report("sklearn_search", "searches at equal time: mean over the seeds", summary(runs))
     say_failed(failed)

@@ -16,6 +16,7 @@ from sonde.errors import OptionError
 from sonde.space import Space
 from sonde.strategies import Strategy
 from sonde.study import Study
+from sonde.study.best import best_value
 from sonde.trials import Trial
 
 OPTIONS = ("maxfev", "maxiter", "disp", "seed", "storage", "name", "workers")
@@ -97,7 +98,6 @@ def _space(bounds: Any, constraints: Any) -> Space:
     many = isinstance(constraints, Iterable) and not isinstance(constraints, Mapping)
     for each in constraints if many else [constraints]:
         space = space.where(partial(_holds, *_inequality(each)))
-        space.is_vector = True
     return space
 
 
@@ -178,7 +178,7 @@ def _result(study: Study, gradients: bool) -> OptimizeResult:
     known = {} if best.gradient is None else {"jac": np.array([best.gradient[name] for name in study.space.names])}
     count = len(history.completed) + len(history.failed)
     return OptimizeResult(
-        x=np.array(list(best.params.values())), fun=best.value if best.mean is None else best.mean, success=True,
+        x=np.array(list(best.params.values())), fun=best_value(best), success=True,
         status=0, message=f"{count} evaluations, {len(history.failed)} of them failed", nfev=count, nit=count,
         njev=count if gradients else 0, study=study, **known,
     )  # fmt: skip

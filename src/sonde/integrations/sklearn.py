@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata, t
 
-from sonde.arrays import Array
+from sonde.arrays import Array, Mask
 from sonde.errors import OptionError, SpaceExhausted
 from sonde.extras import require
 from sonde.study import Study, checks
@@ -124,14 +124,14 @@ class SondeSearchCV(BaseSearchCV):  # type: ignore[misc]
         trials = self.study_.ask(min(size, most))
         numbers = scores.add([dict(trial.params) for trial in trials])
         fits.run(numbers, folds)
+        predicted = {number: scores.predicted_if_worse(number, self._metric) if stops else None for number in numbers}
         if stops:
-            worse = {number: scores.shortfall(number, self._metric) for number in numbers}
-            fits.run([number for number in numbers if worse[number] is None], every[FIRST:])
+            fits.run([number for number in numbers if predicted[number] is None], every[FIRST:])
         for trial, number in zip(trials, numbers, strict=True):
-            self._tell(trial, number)
+            self._tell(trial, number, predicted[number])
 
-    def _tell(self, trial: Trial, number: int) -> None:
-        """Tell the study the mean score of a candidate; of one that was given up, as it is predicted."""
+    def _tell(self, trial: Trial, number: int, predicted: float | None) -> None:
+        """Tell the study the mean score of a candidate, or that predicted for one that was given up."""
         several = self._several()
         entries = [entry["test_scores"] for entry in self._scores.of(number)]
         means = {name: float(np.mean([each[name] for each in entries])) for name in several} if entries else {}
@@ -142,8 +142,7 @@ class SondeSearchCV(BaseSearchCV):  # type: ignore[misc]
         elif several:
             self.study_.tell(trial, means)
         else:
-            short = self._scores.shortfall(number, self._metric) if len(entries) < self._scores.splits else None
-            self.study_.tell(trial, means["score"] if short is None else short)
+            self.study_.tell(trial, means["score"] if predicted is None else predicted)
 
     def _several(self) -> list[str]:
         """Return the metrics whose Pareto front is searched for; none where there is one metric to maximise."""
@@ -223,7 +222,7 @@ class Scores:
         rows = rows[np.isfinite(rows).all(axis=1)]
         return np.asarray(rows[np.argsort(-rows.mean(axis=1), kind="stable")])
 
-    def shortfall(self, number: int, metric: Callable[[Any], float]) -> float | None:
+    def predicted_if_worse(self, number: int, metric: Callable[[Any], float]) -> float | None:
         """Return the predicted mean score of a candidate that is clearly worse than the best; None if it is not.
 
         Scores on one fold differ less between candidates than between folds, so the differences to the best one, fold
@@ -254,20 +253,11 @@ class Scores:
         counts = ran.sum(axis=1)
         found: dict[str, Any] = {"n_folds": counts}
         for name in [key.removeprefix("split0_") for key in results if key.startswith("split0_")]:
-            values = np.stack([results[f"split{k}_{name}"] for k in range(self.splits)], axis=1)
-            whole = np.maximum(counts, 1)
-            mean = np.where(counts, np.sum(np.where(ran, values, 0.0), axis=1) / whole, np.nan)
-            squares = np.where(ran, (values - mean[:, None]) ** 2, 0.0)
-            found[f"mean_{name}"] = mean
-            found[f"std_{name}"] = np.where(counts, np.sqrt(squares.sum(axis=1) / whole), np.nan)
+            found |= _moments(name, np.stack([results[f"split{k}_{name}"] for k in range(self.splits)], axis=1), ran)
             if f"rank_{name}" in results:
-                found[f"rank_{name}"] = _ranks(mean, counts == self.splits)
+                found[f"rank_{name}"] = _ranks(found[f"mean_{name}"], counts == self.splits)
         for name in ("fit_time", "score_time"):
-            times = np.array([[self.told[n, k][name] if ran[n, k] else np.nan for k in range(self.splits)]
-                              for n in range(len(self.candidates))])  # fmt: skip
-            with suppress(RuntimeWarning), warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # a candidate without any fold
-                found |= {f"mean_{name}": np.nanmean(times, axis=1), f"std_{name}": np.nanstd(times, axis=1)}
+            found |= _moments(name, np.array([entry[name] for entry in self.table()]).reshape(ran.shape), ran)
         return found
 
 
@@ -343,6 +333,14 @@ def _blank(entry: Mapping[str, Any]) -> dict[str, Any]:
 
     return {**entry, "fit_time": math.nan, "score_time": math.nan,
             **{name: nothing(entry[name]) for name in ("test_scores", "train_scores") if name in entry}}  # fmt: skip
+
+
+def _moments(name: str, values: Array, ran: Mask) -> dict[str, Array]:
+    """Return mean and deviation over the folds that were run; NaN where there is none."""
+    counts = np.where(ran.any(axis=1), ran.sum(axis=1), np.nan)
+    mean = np.where(ran, values, 0.0).sum(axis=1) / counts
+    squares = np.where(ran, (values - mean[:, None]) ** 2, 0.0).sum(axis=1)
+    return {f"mean_{name}": mean, f"std_{name}": np.sqrt(squares / counts)}
 
 
 def _ranks(means: Array, complete: Any) -> Any:

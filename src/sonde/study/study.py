@@ -12,8 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, overload
 
-import numpy as np
-
 from sonde.errors import AllFailed, AtBound, Interrupted, OptionError, SpaceExhausted
 from sonde.execution import Executor
 from sonde.hints import STUDY_ATTRIBUTES, explains_keywords, unknown_attribute
@@ -25,6 +23,7 @@ from sonde.strategies.at_bounds import at_bounds, best_ones, usable
 from sonde.study import asking, checks, identity, telling
 from sonde.study.calling import called
 from sonde.study.curves import Curves, Settings
+from sonde.study.front import front
 from sonde.study.gradients import with_jac
 from sonde.study.heartbeat import Heartbeat
 from sonde.study.interrupts import interruptible
@@ -410,8 +409,7 @@ class Study(StudyReader):
         history = self.history
         if not len(usable(history)):
             return
-        several = history.objectives.several
-        top = np.array([trial.number for trial in self.pareto_front], int) if several else best_ones(history)
+        top = front(history) if history.objectives.several else best_ones(history)
         for sentence in at_bounds(self.space, history, top):
             warnings.warn(sentence, AtBound, stacklevel=4)
 
