@@ -17,11 +17,9 @@ USUAL_PORT = 8090  # a browser keeps what it has compiled, and whether pages are
 @click.command
 @click.argument("database", metavar="DATABASE", envvar="SONDE_STORAGE", default="sonde.db")
 @click.option(
-    "--port",
-    metavar="PORT",
-    type=click.IntRange(1, 65535),
+    "--port", metavar="PORT", type=click.IntRange(1, 65535),
     help=f"Port to listen on; {USUAL_PORT}, or else a free one, by default.",
-)
+)  # fmt: skip
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", help="Address to listen on, of this machine only.")
 @click.option("--no-browser", is_flag=True, help="Do not open the browser.")
 @click.option(
@@ -83,8 +81,8 @@ def _listening(host: str, port: int | None) -> socket.socket:
     """Return a socket that listens; on the usual port if none is given, or on a free one."""
     from sonde.errors import OptionError
 
+    bare, reason = host.strip("[]"), None
     for own in (USUAL_PORT, 0) if port is None else (port,):
-        bare = host.strip("[]")
         listening = socket.socket(socket.AF_INET6 if ":" in bare else socket.AF_INET)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -94,4 +92,5 @@ def _listening(host: str, port: int | None) -> socket.socket:
         except OSError as error:
             listening.close()
             reason = error.strerror
-    raise OptionError(f"cannot listen on {host} port {port or 'of its own'}: {reason}; choose another --port")
+    where = host if port is None else f"{host} port {port}"
+    raise OptionError(f"cannot listen on {where}: {reason}; choose another --port")
