@@ -40,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault(name, "1")
     for name, value in QUICKLY_COMPILED.items():
         os.environ.setdefault(name, value)
+    os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # programs that hang show where, when they are aborted
     config.addinivalue_line("markers", "jax: needs the extra of that name")
     if config.getoption("--jax") == "without":  # here, and in the processes that tests start
         runpy.run_path(str(WITHOUT_JAX / "sitecustomize.py"))

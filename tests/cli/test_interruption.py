@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.processes import outputs
 
 import sonde
 
@@ -69,7 +70,7 @@ def test_a_signal_kills_all_and_the_study_goes_on_later(name: str, is_gone: Call
     process = start("sh", "-c", SLOW)
     pids = written("pid-*", 4)
     process.send_signal(getattr(signal, name))
-    out, err = process.communicate(timeout=100)
+    out, err = outputs(process)
     assert process.returncode == 128 + getattr(signal, name)
     assert out == ""
     assert err.splitlines()[-1] == "interrupted after 0 of 4 trials; the same command continues the study"
@@ -82,11 +83,11 @@ def test_the_same_command_continues() -> None:
     process = start("sh", "-c", QUICK)
     written("pid-*", 2)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=100)
+    outputs(process)
     assert process.returncode == 130
     Path("go").touch()
     process = start("sh", "-c", QUICK)
-    out, err = process.communicate(timeout=100)
+    out, err = outputs(process)
     assert process.returncode == 0, err
     assert out.startswith("default: the best of 4 trials is trial ")
     assert states()["completed"] == 4
@@ -97,7 +98,7 @@ def test_a_terminal_interrupts_the_whole_foreground_and_no_program_sees_it() -> 
     process = start("sh", "-c", SLOW, start_new_session=True)
     written("pid-*", 4)
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=100)
+    outputs(process)
     assert process.returncode == 130
     assert "failed" not in states()
 
@@ -110,7 +111,7 @@ def test_an_interruption_at_any_moment_loses_nothing(delay: float) -> None:
         time.sleep(0.005)
     time.sleep(delay)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=100)
+    _, err = outputs(process)
     assert process.returncode == 130, err
     assert states().keys() <= {"completed", "lost", "waiting"}
 
@@ -126,7 +127,7 @@ def test_a_signal_during_a_suggestion_ends_the_run_at_once(name: str) -> None:
         time.sleep(0.02)
     begun = time.monotonic()
     process.send_signal(getattr(signal, name))
-    out, err = process.communicate(timeout=100)
+    out, err = outputs(process)
     assert time.monotonic() - begun < 20  # of the 60 that the suggestion takes
     assert process.returncode == 128 + getattr(signal, name)
     assert out == ""

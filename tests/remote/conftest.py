@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import urllib3
+from tests.processes import outputs
 
 from sonde.cli.main import main
 
@@ -121,7 +122,7 @@ class Program:
 
     def ends(self) -> tuple[int, str, str]:
         """Wait for its end; return exit code, standard output and standard error."""
-        out, err = self._process.communicate(timeout=100)
+        out, err = outputs(self._process)
         return self._process.returncode, out, err
 
     def send(self, number: int) -> None:

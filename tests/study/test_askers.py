@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.processes import outputs
 
 import sonde
 from sonde.storage import Asker
@@ -99,7 +100,7 @@ def test_processes_of_two_pid_namespaces_do_not_take_each_other_for_dead(sqlite_
         pytest.skip("this machine does not allow PID namespaces; the rule itself is tested above")
     command = [*unshare, sys.executable, "-c", IN_A_CONTAINER, sqlite_url]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    processes = [each.communicate(timeout=120)[0].split("/") for each in both]
+    processes = [outputs(each)[0].split("/") for each in both]
     assert [each.returncode for each in both] == [0, 0]
     assert processes[0][1] != processes[1][1]
     with sonde.load(sqlite_url, "study", strategy="random") as study:

@@ -9,10 +9,12 @@ import sys
 import textwrap
 import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.processes import outputs
 
 import sonde
 from sonde.errors import Interrupted
@@ -56,7 +58,7 @@ def interrupted(process: subprocess.Popen[str], line: str = "suggesting") -> tup
     assert said, process.communicate()
     os.killpg(process.pid, signal.SIGINT)
     begun = time.monotonic()
-    out, err = process.communicate(timeout=30)
+    out, err = outputs(process)
     assert time.monotonic() - begun < 20  # of the 60 that the suggestion takes
     return out, err
 
@@ -66,8 +68,10 @@ def test_ctrl_c_during_a_suggestion_ends_the_run_at_once(tmp_path: Path, sqlite_
     process = started(tmp_path, f"run(sys.argv[1], workers={workers})", sqlite_url, "slowly")
     _, err = interrupted(process)
     assert process.returncode == 130
-    last = err.splitlines()[-1]  # with two workers a trial may still be running while the next one is suggested
-    assert re.fullmatch(rf"stopped after [{4 - workers}-3] of 6 trials; the same call again continues", last)
+    last = err.splitlines()[-1]  # of two workers, both may end a trial meanwhile
+    assert re.fullmatch(
+        rf"stopped after [{4 - workers}-{1 + 2 * workers}] of 6 trials; the same call again continues", last
+    )
     assert "Traceback" not in err
     study = sonde.load(sqlite_url, "study", strategy="random")
     assert [trial.state for trial in study.trials if trial.state != "lost"].count("running") == 0
@@ -77,7 +81,7 @@ def test_ctrl_c_during_a_suggestion_ends_the_run_at_once(tmp_path: Path, sqlite_
     study.release(study.trials[-1])
     study.close()
     again = started(tmp_path, "assert len(run(sys.argv[1]).study.history.values) >= 6; print('done')", sqlite_url)
-    out, err = again.communicate(timeout=60)
+    out, err = outputs(again)
     assert out.strip() == "done", err
 
 
@@ -229,3 +233,42 @@ def test_other_threads_have_nothing_to_defer() -> None:
     thread.start()
     thread.join()
     assert ended == [True]
+
+
+@pytest.mark.usefixtures("default_handler")
+def test_an_interrupt_waits_until_an_executor_has_taken_a_call() -> None:
+    """An exception inside ``submit`` could leave a lock of the executor locked for ever."""
+    taken = []
+
+    class Interrupting:
+        def submit(self, *_: Any) -> Future[Any]:
+            signal.raise_signal(signal.SIGINT)
+            taken.append(True)
+            return Future()
+
+    study = sonde.Study(sonde.Space(x=sonde.Float(0, 1)), strategy="random")
+    with pytest.raises(Interrupted, match="stopped after 0 of 3 trials"):
+        study.optimize(lambda trial: 0.0, 3, workers=1, executor=Interrupting(), progress=False)
+    assert taken == [True]
+    assert [trial.state for trial in study.trials] == ["lost", "waiting"]
+
+
+@pytest.mark.usefixtures("default_handler")
+def test_an_interrupt_is_raised_at_once_in_the_users_code() -> None:
+    def interrupted(*_: Any) -> float:
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("not reached")
+
+    study = sonde.Study(sonde.Space(x=sonde.Float(0, 1)), strategy="random")
+    with pytest.raises(Interrupted, match="stopped after 0 of 3"):
+        study.optimize(interrupted, 3, progress=False)
+    with pytest.raises(Interrupted, match="stopped after 1 of 3"):
+        study.optimize(lambda trial: 0.0, 3, callbacks=[interrupted], progress=False)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("default_handler")
+def test_a_handler_that_the_objective_sets_stays() -> None:
+    study = sonde.Study(sonde.Space(x=sonde.Float(0, 1)), strategy="random")
+    study.optimize(lambda trial: float(signal.signal(signal.SIGINT, signal.SIG_IGN) is None), 2, progress=False)
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from tests.processes import outputs
 
 import sonde
 from sonde.errors import NoResult, OptionError, SondeError
@@ -394,7 +395,7 @@ def test_ctrl_c_leaves_a_resumable_study(tmp_path: Path, workers: int) -> None:
     )  # fmt: skip
     wait_for(lambda: done(url) == 6)
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = outputs(process)
     assert process.returncode == 128 + signal.SIGINT
     assert errors.splitlines()[-1] == "stopped after 6 of 20 trials; the same call again continues"
     assert "Traceback" not in errors

@@ -1,7 +1,8 @@
 """Ctrl-C at a safe moment: never inside a transaction, but at once while a suggestion is computed.
 
-The loop defers interrupts while it asks, tells or gives trials back. Inside these blocks, slow work that changes no
-stored data (a strategy's suggestion, waiting for another process) allows interrupts again. A second interrupt in the
+The loop defers interrupts: an exception at any moment could stop it inside a transaction, or leave a lock locked that
+another thread needs. Inside such a block, slow work that changes no stored data (a strategy's suggestion, waiting for
+results or for another process) and the user's code allow interrupts again. A second interrupt in the
 same deferred block is raised at once. Python drops an exception that a handler raises inside a finalizer: such an
 interrupt is raised again when the suggestion ends.
 """
@@ -66,7 +67,7 @@ def deferred_interrupts() -> Iterator[None]:
         yield
     finally:
         try:
-            if ours:
+            if ours and signal.getsignal(signal.SIGINT) is _handle:  # else the user's code has set another one
                 signal.signal(signal.SIGINT, signal.default_int_handler)
         finally:  # a signal that arrives here must not leave interrupts deferred
             _main.deferring = False

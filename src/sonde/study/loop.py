@@ -3,7 +3,8 @@
 The loop is the same for all executors. It stops asking when the budget, the time or the space is exhausted, when a
 callback says so, or when all trials fail for the same reason. It ends when the last running trial has reported; calls
 that still wait for a worker of a cluster when no trial should start any more are cancelled. If it is interrupted, it
-gives running trials back to the queue.
+gives running trials back to the queue. Interrupts are deferred but where it waits, suggests, or runs the user's code:
+elsewhere an exception could leave a lock of the executor locked for ever.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,7 +27,7 @@ from sonde.study.asking import PAUSED
 from sonde.study.asking_ahead import AskingAhead
 from sonde.study.front import Front
 from sonde.study.identity import key_of
-from sonde.study.interrupts import deferred_interrupts, show_in_one_line
+from sonde.study.interrupts import deferred_interrupts, interruptible, show_in_one_line
 from sonde.study.pending import Pending, outcome_of, sendable
 from sonde.study.progress import Progress, progress_for
 from sonde.trials import Outcome, State, Trial
@@ -110,12 +112,12 @@ class Run:
         if self.ending():
             self.withdraw()
             return False
-        with deferred_interrupts():
-            trials = self.ask(max(wanted, 0))
-            self.pending.expect(trials)
+        trials = self.ask(max(wanted, 0))
+        self.pending.expect(trials)
         self.asked += len(trials)
         for trial in trials:
-            self.pending.start(trial)
+            with interruptible() if self.asking is None else nullcontext():
+                self.pending.start(trial)
         return bool(trials)
 
     @property
@@ -138,14 +140,13 @@ class Run:
 
     def withdraw(self) -> None:
         """Give up what was asked for and is not there yet, and calls that wait if none of them should begin."""
-        with deferred_interrupts():
-            if self.asking is not None:
-                self.asking.withdraw()
-            trials = self.pending.withdraw() if self.stopping() else []
-            if trials:
-                self.study.release(trials)
-            for trial in trials:
-                self.pending.forget(trial)
+        if self.asking is not None:
+            self.asking.withdraw()
+        trials = self.pending.withdraw() if self.stopping() else []
+        if trials:
+            self.study.release(trials)
+        for trial in trials:
+            self.pending.forget(trial)
 
     def ending(self) -> bool:
         """Whether no trial should be asked for any more."""
@@ -174,8 +175,7 @@ class Run:
 
     def record_all(self, ended: Sequence[tuple[Trial, Report]]) -> None:
         """Tell results; read the learning curves and show the progress once for all of them."""
-        with deferred_interrupts():
-            self.study._curves.update()
+        self.study._curves.update()
         for trial, report in ended:
             self.record(trial, report)
         self.show()
@@ -183,8 +183,7 @@ class Run:
     def record(self, trial: Trial, report: Report) -> None:
         """Tell one result, call the callbacks, and raise exceptions that ``catch`` does not name."""
         outcome = self.outcome(trial, report)
-        with deferred_interrupts():
-            told = self.tell(trial, outcome, report)
+        told = self.tell(trial, outcome, report)
         if told is None:
             return
         self.done += 1
@@ -195,14 +194,14 @@ class Run:
             self.asking.note(told)
         if report.exception is not None and not isinstance(report.exception, self.catch):
             raise report.exception
-        for callback in self.callbacks:
-            callback(told)
+        with interruptible():
+            for callback in self.callbacks:
+                callback(told)
 
     def outcome(self, trial: Trial, report: Report) -> Outcome:
         """Return the outcome of a report."""
         if report.stopped:
-            with deferred_interrupts():
-                return self.study._curves.stopped(key_of(trial))
+            return self.study._curves.stopped(key_of(trial))
         return outcome_of(report, self.study.space, self.study.objectives)
 
     def tell(self, trial: Trial, outcome: Outcome, report: Report) -> Trial | None:
@@ -217,10 +216,9 @@ class Run:
 
     def show(self) -> None:
         """Show the progress of this run; with ``total_trials``, that of the study."""
-        with deferred_interrupts():
-            history = self.study.history
-            number = history.best()
-            front = len(self.front.numbers(history)) if history.objectives.several else None
+        history = self.study.history
+        number = history.best()
+        front = len(self.front.numbers(history)) if history.objectives.several else None
         best = None if number is None else float(history.sign * history.values[number])
         done, failed, stopped = self.done, self.failed, self.stopped
         if self.total_trials is not None:
@@ -234,8 +232,7 @@ class Run:
 
     def counts(self, *states: State) -> int:
         """Return how many trials of the study are in these states."""
-        with deferred_interrupts():
-            return self.study.history.count(*states)
+        return self.study.history.count(*states)
 
     def abandon(self) -> None:
         """Tell the results that are there, and give running trials back for other processes or a later run."""
@@ -291,31 +288,28 @@ def run_loop(
     total = total_trials if n_trials is None else n_trials
     study._stopping = False
     pending = Pending(task, own or executor, trial_timeout)  # type: ignore[arg-type]
-    with progress_for(study.name, total, wanted=progress) as shown:
-        failures = RepeatedFailures(give_up_after)
-        here = isinstance(own, Inline)
-        asking = (
-            None if here else AskingAhead(study, total_trials, pending.wake, partial(_show_if_idle, shown, pending))
-        )
-        run = Run(study, pending, room, n_trials, total_trials, deadline, callbacks, catch, failures, shown, asking)
-        with watching(run.stage):
+    shown = progress_for(study.name, total, wanted=progress)
+    show = partial(_show_if_idle, shown, pending)
+    asking = None if isinstance(own, Inline) else AskingAhead(study, total_trials, pending.wake, show)
+    failures = RepeatedFailures(give_up_after)
+    run = Run(study, pending, room, n_trials, total_trials, deadline, callbacks, catch, failures, shown, asking)
+    try:
+        with deferred_interrupts(), shown, watching(run.stage):
             _to_the_end(run, own)
+    except KeyboardInterrupt as interrupt:
+        raise run.interrupted() from interrupt
 
 
 def _to_the_end(run: Run, own: Inline | Processes | None) -> None:
     """Run; afterwards, even after an error, no worker process is left and the study can be continued."""
     try:
+        run.execute()
+    finally:
         try:
-            run.execute()
+            run.abandon()
         finally:
-            with deferred_interrupts():
-                try:
-                    run.abandon()
-                finally:
-                    if own is not None:
-                        own.shutdown()
-    except KeyboardInterrupt as interrupt:
-        raise run.interrupted() from interrupt
+            if own is not None:
+                own.shutdown()
 
 
 def _show_if_idle(progress: Progress, pending: Pending, what: str) -> None:

@@ -7,17 +7,19 @@ the executor kills its worker. Where that is impossible, the worker counts as st
 from __future__ import annotations
 
 import concurrent.futures
-import threading
+import queue
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from sonde.activity import doing
 from sonde.errors import EndOfRun, EvaluationError, NoWorkers
-from sonde.execution import Executor, Future, Report, Task
+from sonde.execution import Executor, Future, Processes, Report, Task
 from sonde.space import Space
+from sonde.study.interrupts import interruptible
 from sonde.trials import Outcome, Trial, failure, to_outcome
 from sonde.trials.attributes import plain_attribute
 from sonde.trials.objectives import ONE, Objectives
@@ -46,7 +48,7 @@ class Pending:
         self._stuck: list[Future] = []
         self._stuck_since = 0.0
         self._workers = 0  # that the executor had when it was last asked, if it knows
-        self._woken = threading.Event()
+        self._news: queue.SimpleQueue[None] = queue.SimpleQueue()  # an interrupt cannot leave it locked, as an event
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -73,7 +75,7 @@ class Pending:
             future = self._executor.submit(self._task, trial)
         self._calls[_id(trial)] = Call(trial, future, submitted)
         if hasattr(future, "add_done_callback"):
-            future.add_done_callback(lambda _: self._woken.set())
+            future.add_done_callback(lambda _: self.wake())
 
     def forget(self, trial: Trial) -> None:
         """Remove a trial that was told."""
@@ -81,7 +83,7 @@ class Pending:
 
     def wake(self) -> None:
         """Make the loop look again, from any thread."""
-        self._woken.set()
+        self._news.put(None)
 
     def ended(
         self, called: Callable[[], bool] | None = None, deadline: float = float("inf")
@@ -117,13 +119,19 @@ class Pending:
                 return []
             if self._more_workers() or self._awaited(called is not None) != awaited:
                 return []
-            # With a timeout: a signal that another thread receives does not wake the main thread.
-            self._woken.wait(self._pause(poll))
-            self._woken.clear()
+            self._sleep(self._pause(poll))
             poll = min(2 * poll, _CHECK)
             if time.monotonic() >= deadline and self._not_begun():
                 return []
         return ready
+
+    def _sleep(self, seconds: float) -> None:
+        """Sleep until there is news, and forget it."""
+        with suppress(queue.Empty):
+            with interruptible():  # with a timeout: a signal that another thread receives does not wake this one
+                self._news.get(timeout=seconds)
+            while True:
+                self._news.get_nowait()
 
     def withdraw(self) -> list[Trial]:
         """Cancel calls that wait for a worker, and return their trials: ``forget`` them when they are given back."""
@@ -131,8 +139,9 @@ class Pending:
 
     def cancel(self) -> Iterator[tuple[Trial, Report | None]]:
         """Cancel calls where possible; yield every trial with its report, or None."""
+        own = isinstance(self._executor, Processes)  # killed in a moment; loky fails if calls are cancelled just then
         for call in list(self._calls.values()):
-            if hasattr(call.future, "cancel"):
+            if hasattr(call.future, "cancel") and not own:
                 call.future.cancel()
             yield call.trial, report_if_done(call.future)
         for future in self._stuck:

@@ -1,2 +1,3 @@
-assert len([trial for trial in study.trials if trial.state == "completed"]) >= 15
-assert study.best_value < 0.01
+stored = sonde.load(os.environ["SONDE_STORAGE"], "bowl")  # the server is ending
+assert len([trial for trial in stored.trials if trial.state == "completed"]) >= 15
+assert stored.best_value < 0.01

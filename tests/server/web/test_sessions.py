@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.processes import outputs
 from tests.server.service import START, Answer, Server, eventually, sonde
 from tests.server.web.pages import Page, plain
 
@@ -156,7 +157,7 @@ def test_the_dashboard_of_one_person_has_a_token_of_its_own_and_opens_the_browse
         assert [study["name"] for study in Page(server).get("/v1/studies").data] == ["mine"]
         assert "[]" in sonde("token", "list", "--storage", f"sqlite:///{tmp_path}/mine.db", "--json").stdout
         process.send_signal(signal.SIGINT)
-        said, errors = process.communicate(timeout=60)
+        said, errors = outputs(process)
         assert (process.returncode, said, errors) == (0, "", "Ctrl-C ends it\n")
 
 

@@ -1,7 +1,7 @@
 // A study: its head, its tabs, and what keeps both up to date.
 
 import { at, get, may, post, session } from "./api.js";
-import { badge, fill, h, name, problem, say } from "./dom.js";
+import { badge, fill, h, loading, name, problem, say } from "./dom.js";
 import { count, number, objectives } from "./format.js";
 import { follow, paced } from "./live.js";
 import { plotly, theme } from "./figure.js";
@@ -30,7 +30,7 @@ export async function show(main, { parts, query, signal, title }) {
 
   const live = h("span", { class: "live", role: "status" }, "connecting");
   const head = studyHead(state, live, form ? null : tab);
-  const place = h("div");
+  const place = h("div", null, loading("the page"));
   if (form) fill(main, head.crumbs(), place); else fill(main, head.element, head.tabs, place);
   const module = await (form ?? shown[2])();
   const page = await module.open(place, state, tab);
