@@ -72,9 +72,10 @@ def test_a_source_distribution_has_what_builds_it_again(built: Path) -> None:
 
 def test_the_wheel_works_in_a_clean_environment(built: Path, tmp_path: Path) -> None:
     (wheel,) = built.glob("*.whl")
-    venv.create(tmp_path / "clean", with_pip=True)
+    venv.create(tmp_path / "clean")
     python = tmp_path / "clean" / "bin" / "python"
-    install = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile")
+    pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check")
+    install = (*pip, "install", "--quiet", "--no-compile")
     run(*install, wheel, folder=tmp_path)
     said = run(python, "-m", "sonde", "run", "-n", "6", "--", "echo", "{x:float:0..1}", folder=tmp_path)
     assert "best" in said

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from sonde.version import __version__
 
 if TYPE_CHECKING:
+    from sonde import errors as errors
+    from sonde import execution as execution
     from sonde import igo as igo
     from sonde import kernels as kernels
+    from sonde import plots as plots
     from sonde.api import Result as Result
     from sonde.api import connect as connect
     from sonde.api import delete as delete
@@ -67,7 +70,7 @@ _WHERE = {
     "studies": "sonde.api",
 }
 
-_PACKAGES = ("igo", "kernels")
+_PACKAGES = ("errors", "execution", "igo", "kernels", "plots")
 
 __all__ = ["__version__", *_WHERE]  # noqa: PLE0604
 

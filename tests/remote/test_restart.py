@@ -24,11 +24,11 @@ def test_results_are_there_once_after_crashes_of_the_service(own_service: Servic
         return float(trial["x"])
 
     def run() -> None:
-        study.optimize(objective, 60, workers=2, progress=False)
+        study.optimize(objective, 40, workers=2, progress=False)
 
     thread = threading.Thread(target=run)
     thread.start()
-    for count in (10, 25, 40):
+    for count in (10, 25):
         wait_until(lambda count=count: len(list(results.iterdir())) >= count)
         own_service.kill()
         own_service.start()
@@ -36,6 +36,6 @@ def test_results_are_there_once_after_crashes_of_the_service(own_service: Servic
     assert not thread.is_alive()
     measured = {path.name: float(path.read_text()) for path in results.iterdir()}
     told = {trial.token: trial.value for trial in study.trials if trial.state == "completed"}
-    assert len(told) == 60
+    assert len(told) == 40
     assert told.items() <= measured.items()
     assert max(Counter(trial["x"] for trial in study.trials if trial.state == "completed").values()) == 1

@@ -77,11 +77,11 @@ def check_exact(url: str, results: Path, total: int) -> list[sonde.Trial]:
     return trials
 
 
-@pytest.mark.parametrize(("kind", "kills"), [("sqlite", 4), ("postgres", 3)])
+@pytest.mark.parametrize(("kind", "kills"), [("sqlite", 3), ("postgres", 2)])
 def test_a_driver_killed_at_any_instant_goes_on_where_it_was(
     request: pytest.FixtureRequest, tmp_path: Path, kind: str, kills: int
 ) -> None:
-    url, results, total = request.getfixturevalue(f"{kind}_url"), tmp_path / "results", 80
+    url, results, total = request.getfixturevalue(f"{kind}_url"), tmp_path / "results", 50
     rng, codes, workers, waiting = random.Random(0), list[int](), list[psutil.Process](), dict[int, float]()
     for _ in range(kills):
         process, target = driver(url, results, total), len(computed(results)) + rng.randrange(1, 10)
@@ -203,10 +203,10 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Restarte
 @pytest.mark.parametrize("how", ["shut_down", "kill"])
 def test_a_server_that_restarts_under_load_is_a_pause(server: Restarted, how: str) -> None:
     study = sonde.Study(SPACE, storage=server.url, name="study", strategy="sobol", seed=0)
-    values, total = list[float](), 60
+    values, total = list[float](), 40
 
     def restart() -> None:
-        for count in (8, 30):
+        for count in (8, 24):
             wait_for(lambda count=count: len(values) >= count)
             getattr(server, how)()
             server.restart()

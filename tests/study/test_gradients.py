@@ -51,8 +51,8 @@ ARRAY = lambda trial: (value(trial), np.array(list(gradient(trial).values())))  
 
 @pytest.mark.parametrize("find", [sonde.minimize, sonde.maximize])
 def test_an_objective_returns_value_and_gradient(find: Any) -> None:
-    result = find(PAIR, SPACE, 16, jac=True, **quiet())
-    assert len(result.trials) == 16
+    result = find(PAIR, SPACE, 6, jac=True, **quiet())
+    assert len(result.trials) == 6
     check(result.trials)
 
 
@@ -62,10 +62,10 @@ def test_a_list_is_a_pair_and_an_array_is_a_gradient(objective: Any) -> None:
 
 
 def test_the_gradient_may_be_a_second_function() -> None:
-    result = sonde.minimize(value, SPACE, 8, jac=gradient, **quiet())
+    result = sonde.minimize(value, SPACE, 4, jac=gradient, **quiet())
     check(result.trials)
     study = sonde.Study(SPACE, seed=0)
-    study.optimize(value, 8, jac=gradient, progress=False)
+    study.optimize(value, 4, jac=gradient, progress=False)
     assert [trial.gradient for trial in study.trials] == [trial.gradient for trial in result.trials]
 
 

@@ -20,6 +20,10 @@ from sonde.study.best import best_value
 from sonde.trials import Trial
 
 OPTIONS = ("maxfev", "maxiter", "disp", "seed", "storage", "name", "workers")
+METHODS_OF_SCIPY = {
+    "nelder-mead", "powell", "cg", "bfgs", "newton-cg", "l-bfgs-b", "tnc", "cobyla", "cobyqa", "slsqp", "trust-constr",
+    "dogleg", "trust-ncg", "trust-exact", "trust-krylov",
+}  # fmt: skip
 UNUSED = "it says when to end; options={'maxfev': ...} does here"
 
 
@@ -130,9 +134,7 @@ def _holds(function: Callable[[Array], Any], low: Any, high: Any, configuration:
 
 def _strategy(method: str | Strategy | None) -> str | Strategy:
     """Return the strategy that a method names."""
-    from scipy.optimize._minimize import MINIMIZE_METHODS
-
-    if isinstance(method, str) and method.lower() in MINIMIZE_METHODS:
+    if isinstance(method, str) and method.lower() in METHODS_OF_SCIPY:
         raise OptionError(f"method={method!r} is SciPy's; leave it out, or name a strategy of Sonde, such as 'gp'")
     return "auto" if method is None else method
 

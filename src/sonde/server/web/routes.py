@@ -202,16 +202,21 @@ async def figure(own: Own, figure: Annotated[str, Path(max_length=100)], request
 
     The one called first is what the page of a study has on top.
     """
-    if figure == "first":
-        figure = "front" if own.objectives.several else "history"
-    said = await _computed(own, request, "figure", name=figure, options=_options(request), data=False)
+    said = await _computed(own, request, "figure", name=_name(figure, own), options=_options(request), data=False)
     return Response(said["figure"], media_type="application/json", headers={"cache-control": "no-store"})
 
 
 @shown.get(STUDY + "/figures/{figure}/data")
 async def numbers(own: Own, figure: Annotated[str, Path(max_length=100)], request: Request) -> Response:
     """Return the numbers of a figure."""
-    return _json(await _computed(own, request, "figure", name=figure, options=_options(request), data=True))
+    said = await _computed(own, request, "figure", name=_name(figure, own), options=_options(request), data=True)
+    return _json(said)
+
+
+def _name(figure: str, own: Own) -> str:
+    if figure != "first":
+        return figure
+    return "front" if own.objectives.several else "history"
 
 
 def _options(request: Request) -> dict[str, str]:

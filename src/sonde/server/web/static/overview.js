@@ -7,9 +7,6 @@ import { figureCard, trialOf } from "./figure.js";
 import { paced } from "./live.js";
 import { go, link } from "./router.js";
 
-/** The figure on top. */
-export const firstFigure = (goals) => (goals.length > 1 ? "front" : "history");
-
 export async function open(place, state) {
   const { study, signal, goals } = state;
   if (!state.overview.trials) {
@@ -19,7 +16,7 @@ export async function open(place, state) {
   }
   const several = goals.length > 1;
   const clicked = (point) => { const number = trialOf(point) ?? (point.data.mode === "markers" && !several ? point.x : null); if (number !== null) go(["study", study, "trial", String(number)]); };
-  const figure = figureCard(study, { name: firstFigure(goals), title: several ? "Pareto front" : "Best so far" }, { signal, height: 380, clicked, seen: true, first: state.first });
+  const figure = figureCard(study, { name: "first", title: several ? "Pareto front" : "Best so far" }, { signal, height: 380, clicked, seen: true, first: state.first });
   const best = h("section", { class: "card" }), why = h("section", { class: "card" }, h("h2", null, "Strategy"), loading("the reason"));
   const failures = h("section", { class: "card six" }), pending = h("section", { class: "card six" });
   const note = noteCard(state);
