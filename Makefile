@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(shell expr 1 + `nproc`) --maxprocesses 4 --dist worksteal # one more than cores: many wait
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+export PYTHONDONTWRITEBYTECODE = # else each of the tests' processes compiles Sonde again
+
 .PHONY: demo test docs chromium lint format bench arena soak clean
 
 demo: $(VENV)/demo.stamp  ## tune a scikit-learn model, write a report in out/; run again to resume

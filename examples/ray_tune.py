@@ -42,7 +42,7 @@ def train(config: dict) -> None:
 
 
 def main(trials: int, address: str) -> None:
-    ray.init(address=address, log_to_driver=False)
+    ray.init(address=address, include_dashboard=False if address == "local" else None, log_to_driver=False)
     search = SondeSearch(seed=0, max_t=EPOCHS)
     with tempfile.TemporaryDirectory() as folder:
         tuner = tune.Tuner(

