@@ -321,6 +321,7 @@ class MemoryStorage(Storage):
             record = own.find(trial)
             if record is None and trial.token is not None and row is not None:
                 numbers = self.add(study, [(row, outcome, attributes)], tokens=[trial.token])
+                own.tickets.pop(trial.token, None)
                 return own.trials[numbers[0]]
             record = self._known(own, trial)
             if not rules.is_news(record, outcome):

@@ -158,6 +158,14 @@ class StorageContract(AskingContract, RecordsContract):
             storage.cancel(study, [TrialKey(0, new_token())])
         assert states(storage, study) == [State.RUNNING, State.COMPLETED]
 
+    def test_a_ticket_that_a_crash_brought_back_ends_with_its_result(self, storage: Storage, study: str) -> None:
+        assert begin(storage, study, asker="other").granted
+        (token,) = drawn(1)
+        assert not begin(storage, study, tokens=[token]).granted  # waits, with a ticket
+        storage.tell(study, TrialKey(0, token), DONE, {}, row=ROW)
+        storage.end_suggester_lease(study, "other")
+        assert token not in begin(storage, study, asker="other").suggest_for
+
     def test_a_stopped_trial_keeps_its_first_prediction(self, storage: Storage, study: str) -> None:
         number = ask(storage, study)[0]
         first = tell(storage, study, number, stopped(0.5, 0.1))

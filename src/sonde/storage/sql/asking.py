@@ -43,7 +43,7 @@ def begin(own: Locked, tokens: Sequence[str], asker: Asker, wishes: Wishes) -> A
     missing = wanted[len(claimed) :]
     ahead = max(0, wishes.ahead - len(waiting[len(claimed) :]))
     if own.anybody_waits and len(missing) < len(tokens):
-        _drop_tickets(own, [token for token in tokens if token not in missing])
+        drop_tickets(own, [token for token in tokens if token not in missing])
     if missing or ahead or (own.anybody_waits and not tokens):
         return _become_suggester(own, missing, asker, wishes._replace(ahead=ahead), got)
     return AskReply(got)
@@ -95,7 +95,7 @@ def finish(
     steps.insert(own, [_running(own, ticket, row) | source for ticket, row in suggested])
     steps.insert(own, [{"row": row, "state": State.WAITING.value, "created": own.stamp} | source for row in queued])
     if tickets:
-        _drop_tickets(own, [ticket.token for ticket, _ in suggested])
+        drop_tickets(own, [ticket.token for ticket, _ in suggested])
     askers = len({ticket.asker for ticket, _ in suggested})
     end_suggester_lease(own, askers, took, asker.name)
     seen, batch = reply.source
@@ -110,7 +110,7 @@ def withdraw(own: Locked, tokens: Sequence[str], asker: Asker) -> None:
     """Undo an ask that failed."""
     if own.suggester == asker.name:
         end_suggester_lease(own)
-    _drop_tickets(own, tokens)
+    drop_tickets(own, tokens)
     got = steps.under(own, tokens)
     steps.lose(own, [each.number for each in got if each.state is State.RUNNING], given_back=True)
 
@@ -190,7 +190,7 @@ def _leave_tickets(own: Locked, mine: list[Ticket], known: set[str]) -> None:
         own.execute(sql.RENEW_TICKETS, tokens=old, until=mine[0].ends)
 
 
-def _drop_tickets(own: Locked, tokens: Sequence[str]) -> None:
+def drop_tickets(own: Locked, tokens: Sequence[str]) -> None:
     """Delete tickets, and all tickets that have expired."""
     own.execute(sql.DELETE_TICKETS, tokens=list(tokens), now=own.now)
 

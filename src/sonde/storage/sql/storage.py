@@ -237,6 +237,7 @@ class SqlStorage(Storage):
                     {"row": row, **outcome_columns(outcome), "created": own.stamp, "finished": own.stamp,
                      "attributes": attributes_text(attributes), "token": trial.token}
                 ])[0]  # fmt: skip
+                asking.drop_tickets(own, [trial.token])  # the crash may have brought it back
                 return steps.known(own, TrialKey(number))
             record = steps.known(own, trial) if record is None else record
             if not rules.is_news(record, outcome):
