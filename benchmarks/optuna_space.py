@@ -5,7 +5,7 @@ from typing import Any
 
 def suggested(trial: Any, space: Any) -> dict[str, Any]:
     """Return the configuration that an Optuna trial suggests."""
-    from sonde import Categorical, Float, Int
+    from sonde import Bool, Categorical, Float, Int
 
     chosen: dict[str, Any] = {}
     for name, parameter in space.parameters.items():
@@ -13,6 +13,8 @@ def suggested(trial: Any, space: Any) -> dict[str, Any]:
             continue
         if isinstance(parameter, Categorical):
             chosen[name] = trial.suggest_categorical(name, parameter.choices)
+        elif isinstance(parameter, Bool):
+            chosen[name] = trial.suggest_categorical(name, [False, True])
         elif isinstance(parameter, Float):
             chosen[name] = trial.suggest_float(name, parameter.low, parameter.high, log=parameter.log)
         elif isinstance(parameter, Int):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import describe_machine
+from benchmarks.pages.markers import update
 
 
 def append(path: Path, row: Mapping[str, Any]) -> None:
@@ -46,7 +47,7 @@ def numbers(values: Sequence[float], digits: int) -> str:
 
 
 def table(path: Path, title: str, rows: Sequence[Mapping[str, str]], measured_on: str) -> None:
-    """Print rows and write them, in place of what was there."""
+    """Print rows and write them, in place of what was there; pages of the documentation that show them follow."""
     widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}
     print(f"\n{title}\n{measured_on}")
     for cells in ({key: key for key in widths}, *rows):
@@ -56,3 +57,4 @@ def table(path: Path, title: str, rows: Sequence[Mapping[str, str]], measured_on
         writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+    update(path)

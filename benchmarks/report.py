@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import describe_machine
+from benchmarks.pages.markers import update
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -25,13 +26,14 @@ def report(name: str, title: str, rows: Sequence[dict[str, Any]]) -> Path:
 
 
 def write(name: str, rows: Sequence[dict[str, Any]]) -> Path:
-    """Write ``results/name.csv``; return its path without the ending."""
+    """Write ``results/name.csv``, and pages of the documentation that show it; return its path without the ending."""
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / f"{name}.csv").open("w", newline="") as file:
         file.write(f"# {describe_machine()}\n")
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows({key: _shown(value) for key, value in row.items()} for row in rows)
+    update(RESULTS / f"{name}.csv")
     return RESULTS / name
 
 
