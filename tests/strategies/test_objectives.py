@@ -133,6 +133,7 @@ def test_a_batch_next_to_pending_points_is_new(name: str, space: Space) -> None:
         pytest.param(lambda point: [point[0], -point[0]], id="opposite objectives"),
         pytest.param(lambda point: [1e-12 * point[0], 1e12 * point[1]], id="far scales"),
         pytest.param(lambda point: [1e300 * point[0], -1e300 * point[1]], id="huge"),
+        pytest.param(lambda point: [1.7e308 * (2 * point[0] - 1), 1.7e308 * (1 - 2 * point[1])], id="largest"),
         pytest.param(lambda point: failure("why"), id="failures"),
         pytest.param(lambda point: distances(point) if point[0] < 0.5 else failure("why"), id="half failures"),
         pytest.param(lambda point: Evaluation(distances(point), constraints={"c": point[0] - 0.5}), id="constraint"),

@@ -17,6 +17,7 @@ import numpy as np
 from sonde.arrays import Array, Index
 from sonde.pareto.fronts import non_dominated
 
+LARGEST = np.finfo(np.float64).max
 MARGIN = 0.1  # of the reference point below the worst values of the front, in ranges of the front
 
 
@@ -29,10 +30,11 @@ def reference_point(y: Array, margin: float = MARGIN) -> Array:
     front = y[non_dominated(y)]
     worst = front.min(axis=0)
     size = np.where(worst == 0, 1 / margin, np.abs(worst))
-    for points in (y, front):
-        spread = np.ptp(points, axis=0)
-        size = np.where(spread > 0, spread, size)
-    return worst - margin * size
+    with np.errstate(over="ignore"):  # of the largest numbers
+        for points in (y, front):
+            spread = np.ptp(points, axis=0)
+            size = np.where(spread > 0, spread, size)
+        return np.maximum(worst - margin * np.minimum(size, LARGEST), -LARGEST)
 
 
 def hypervolume(y: Array, reference: Array) -> float:

@@ -17,7 +17,7 @@ _WHERE = {
     "igo": ("sonde.strategies.natural_gradient.igo", "IGO"),
     "gp": ("sonde.strategies.bayesian.gp", "GP"),
     "sobol": ("sonde.strategies.sobol", "Sobol"),
-    "dngo_paper": ("sonde.strategies.bayesian.dngo", "PaperDNGO"),
+    "dngo_paper": ("sonde.strategies.bayesian.paper_dngo", "PaperDNGO"),
     "fobo_paper": ("sonde.strategies.first_order.algorithm1", "Algorithm1"),
 }
 

@@ -14,9 +14,17 @@ import pytest
 import sonde
 from sonde.activity import watching
 from sonde.errors import OddHistory, OptionError
+from sonde.sampling import Key
 from sonde.strategies import auto as auto_module
 from sonde.strategies.bayesian import basis_model
+from sonde.strategies.bayesian.domain import Domain
+from sonde.strategies.bayesian.exact_model import ExactModel
+from sonde.strategies.bayesian.paper_model import PaperModel
+from sonde.strategies.bayesian.schedule import WholeSpaceSchedule
+from sonde.strategies.bayesian.target import Target
 from sonde.surrogates.basis import adaptive
+from sonde.surrogates.basis.posterior import LinearPosterior
+from sonde.surrogates.exact.feasibility import PassProbability
 
 PLANE = sonde.Space(x=sonde.Float(0, 1), y=sonde.Float(0, 1))
 MIXED = sonde.Space(
@@ -105,6 +113,19 @@ def test_few_results_are_modelled_by_the_exact_gaussian_process() -> None:
     assert step(study_of(PLANE, results), 3) == step(study_of(PLANE, results, exact), 3)
 
 
+def test_networks_are_used_from_the_first_results_on() -> None:
+    """For values and for failures, at any number of results."""
+    for count in (6, 12, 40):
+        results = [(params, None if params["x"] < 0.3 else quadratic(params)) for params in spread(PLANE, count)]
+        model = basis_model.BasisModel("networks", adaptive.Recipe(members=2, width=12), "noisy")
+        surrogate = model.fit(PLANE, study_of(PLANE, results).history, Key(0, count), None)
+        assert all(isinstance(each, LinearPosterior) for each in surrogate.posteriors)
+        assert surrogate.feasibility is not None
+        (condition,) = surrogate.feasibility.conditions
+        assert isinstance(condition, PassProbability)
+        assert isinstance(condition.posterior, LinearPosterior)
+
+
 # reproducibility
 
 
@@ -155,6 +176,22 @@ def test_a_late_result_does_not_change_what_networks_were_trained_on() -> None:
 
 
 # failures and constraints
+
+
+@pytest.mark.parametrize("basis", ["auto", "networks", "radial"])
+@pytest.mark.parametrize("count", [24, 90])
+def test_noiseless_failures_are_surer_at_every_size(basis: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(basis_model, "EXACT_UP_TO", 48)
+    results = [(params, None if params["x"] < 0.4 else quadratic(params)) for params in spread(PLANE, count)]
+    known = np.array([[params["x"], params["y"]] for params, _ in results])
+    doubts = []
+    for failures in ("noisy", "noiseless"):
+        model = basis_model.BasisModel(basis, adaptive.Recipe(members=2, width=12), failures)
+        surrogate = model.fit(PLANE, study_of(PLANE, results).history, Key(0, count), None)
+        assert surrogate.feasibility is not None
+        success = np.exp(surrogate.feasibility(known)[0])
+        doubts.append(np.mean(np.abs(success - (known[:, 0] >= 0.4))))
+    assert doubts[1] < 0.8 * doubts[0]
 
 
 @pytest.mark.parametrize("failures", ["noisy", "noiseless"])
@@ -315,15 +352,92 @@ def test_explain_names_the_basis(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2 networks" in study_of(PLANE, results, sonde.DNGO("networks", **SMALL)).explain()
 
 
+# the method of the paper
+
+
 def test_the_method_of_the_paper_works_also_in_a_study_that_is_opened_again(sqlite_url: str) -> None:
     with sonde.Study(PLANE, seed=0, strategy=sonde.DNGO.paper(), storage=sqlite_url, name="s") as study:
         for _ in range(16):
             trial = study.ask()
             study.tell(trial, quadratic(trial))
-        assert study.best_value < 0.1
-        assert "1 network " in study.explain()
+        assert study.best_value < 0.01
+        assert "1 network" in study.explain()
+        expected = step(study, 2)
     with sonde.load(sqlite_url, "s") as again:
-        assert "1 network " in again.explain()
+        assert "1 network" in again.explain()
+        assert expected == [dict(trial.params) for trial in again.trials[-2:]]
+
+
+def test_the_paper_searches_the_whole_space_for_every_trial() -> None:
+    """There is no trust region, and even and odd trials are alike."""
+    results = [(params, quadratic(params)) for params in spread(PLANE, 30)]
+    (first,), (second,) = (
+        WholeSpaceSchedule(PaperModel("noisy")).targets(Domain(PLANE, study_of(PLANE, results).history), 1, key)
+        for key in (Key(0, 30), Key(0, 31))
+    )
+    for target in (first, second):
+        assert isinstance(target, Target)
+        assert target.box.excluded is None
+        assert np.array_equal([target.box.low, target.box.high], [[0, 0], [1, 1]])
+
+
+def test_the_paper_standardizes_values_without_a_logarithm() -> None:
+    results = [(params, math.exp(30 * quadratic(params))) for params in spread(PLANE, 40)]
+    surrogates = [
+        model.fit(PLANE, study_of(PLANE, results).history, Key(0, 40), None)
+        for model in (PaperModel("noisy"), ExactModel())
+    ]
+    assert surrogates[1].scale.floor is not None
+    assert surrogates[0].scale.floor is None
+    assert surrogates[0].values.std() == pytest.approx(1)
+
+
+def test_to_the_paper_a_violated_constraint_is_a_failure() -> None:
+    history = study_of(PLANE, [(params, quadratic(params)) for params in spread(PLANE, 20)]).history
+    assert PaperModel("noisy").fit(PLANE, history, Key(0, 20)).feasibility is None
+    study = sonde.Study(PLANE, seed=0)
+    study.add_trials(
+        [
+            {"params": params, "value": quadratic(params), "constraints": {"c": 0.4 - params["x"]}}
+            for params in spread(PLANE, 20)
+        ]
+    )
+    surrogate = PaperModel("noisy").fit(PLANE, study.history, Key(0, 20))
+    valid = [params for params in spread(PLANE, 20) if params["x"] >= 0.4]
+    assert len(surrogate.values) == len(valid)
+    assert surrogate.feasibility is not None
+    inside, outside = np.exp(surrogate.feasibility(np.array([[0.8, 0.5], [0.1, 0.5]]))[0])
+    assert outside < 0.3 < 0.7 < inside
+
+
+@pytest.mark.parametrize("failures", ["noisy", "noiseless"])
+def test_the_paper_suggests_batches_next_to_failures_and_pending_points(failures: str) -> None:
+    results = [(params, None if params["x"] < 0.4 else params["x"] ** 2) for params in spread(MIXED_PLANE, 30)]
+    study = study_of(MIXED_PLANE, results, sonde.DNGO.paper(failures=failures))
+    points = {tuple(params.values()) for params in step(study, 3) + step(study, 3)}
+    assert len(points) == 6
+    assert study.predict({"x": 0.8, "kind": "a"}).std > 0
+    assert len(study.diagnose().numbers) == sum(value is not None for _, value in results)
+
+
+MIXED_PLANE = sonde.Space(x=sonde.Float(0, 1), kind=sonde.Categorical(["a", "b", "c"]))
+
+
+def test_the_paper_exhausts_a_finite_space_also_when_all_trials_failed() -> None:
+    space = sonde.Space(n=sonde.Int(0, 5), on=sonde.Bool())
+    study = sonde.Study(space, seed=0, strategy=sonde.DNGO.paper())
+    for _ in range(6):
+        for trial in study.ask(2):
+            study.tell(trial, failed="broke") if trial["n"] < 3 else study.tell(trial, float(trial["n"]))
+    assert len({tuple(trial.values()) for trial in study.trials}) == 12
+
+
+def test_the_paper_is_for_one_objective() -> None:
+    study = sonde.Study(PLANE, objectives={"a": "minimize", "b": "minimize"}, seed=0, strategy=sonde.DNGO.paper())
+    with pytest.raises(OptionError, match="for one objective"):
+        study.ask()
+    with pytest.raises(OptionError, match="failures must be one of noisy, noiseless"):
+        sonde.DNGO.paper(failures="maybe")
 
 
 def test_auto_takes_it_when_there_are_many_results(monkeypatch: pytest.MonkeyPatch) -> None:

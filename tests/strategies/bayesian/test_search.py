@@ -14,7 +14,8 @@ from tests.trials.histories import add_pending, history_of
 from sonde.acquisition.utilities import UTILITIES
 from sonde.sampling import Key
 from sonde.space import Bool, Float, Int, Space
-from sonde.strategies.bayesian.acquisitions import NAMES, acquire
+from sonde.strategies.bayesian.acquisitions import NAMES, acquire, fantasies_of
+from sonde.strategies.bayesian.acquisitions import add_pending as add_fantasies
 from sonde.strategies.bayesian.domain import Domain
 from sonde.strategies.bayesian.exact_model import ExactModel
 from sonde.strategies.bayesian.fantasies import Fantasies
@@ -24,7 +25,7 @@ from sonde.strategies.bayesian.search import Search
 from sonde.strategies.bayesian.surrogate import Surrogate
 from sonde.strategies.bayesian.target import Box, Target
 from sonde.surrogates.exact.region import Region
-from sonde.trials import History, to_outcome
+from sonde.trials import History, failure, to_outcome
 
 Array = NDArray[np.float64]
 KEY = Key(0, 12)
@@ -132,6 +133,24 @@ def test_a_pending_point_moves_the_next_one_as_if_it_had_been_chosen() -> None:
     add_pending(history, PLANE.codec.decode(first[None]))
     assert np.abs(found(Search("ucb"), [target], history)[0] - first).max() > 0.01
     assert np.abs(second - first).max() > 0.01
+
+
+def test_failures_of_few_pending_points_are_imagined() -> None:
+    """Where a pending point probably fails, the best value seldom rises, and so its value is still sought nearby."""
+    history = evaluated(20, lambda point: failure("broke") if point[0] < 0.3 else to_outcome(bowl(point), PLANE))
+    surrogate = ExactModel("map").fit(PLANE, history, KEY, None)
+    assert surrogate.feasibility is not None
+    point = np.array([[0.2, 0.3]])  # better than all that worked, if it worked
+    (known,) = fantasies_of(replace(surrogate, feasibility=None), 1, 0)
+    (doubted,) = fantasies_of(surrogate, 1, 0)
+    add_fantasies(replace(surrogate, feasibility=None), [known], point)
+    add_fantasies(surrogate, [doubted], point)
+    assert isinstance(known, Fantasies)
+    assert isinstance(doubted, Fantasies)
+    np.testing.assert_array_equal(known.posterior.marginals(point).mean, doubted.posterior.marginals(point).mean)
+    risen = [np.mean(each.best > surrogate.best) for each in (known, doubted)]
+    assert risen[0] > 0.7
+    assert risen[1] == pytest.approx(risen[0] * np.exp(surrogate.feasibility(point)[0][0]), abs=0.15)
 
 
 def test_given_points_are_kept_in_their_places_and_count_as_pending() -> None:

@@ -51,6 +51,17 @@ def test_an_easy_half_space_is_separated() -> None:
     assert 0 < outside < 0.1
 
 
+def test_noiseless_failures_are_certain_at_known_points() -> None:
+    """With labels that no other point contradicts; gradients are those of the probability."""
+    works = (UNITS[:, 0] < 0.5) | (UNITS[:, 1] > 0.8)
+    noisy, noiseless = (learn_success(NUMBERS, UNITS, works, failures) for failures in ("noisy", "noiseless"))
+    doubts = [np.abs(np.exp(each(UNITS)[0]) - works).mean() for each in (noisy, noiseless)]
+    assert doubts[1] < 0.5 * doubts[0]
+    assert doubts[1] < 0.05
+    expected = numeric_gradient(lambda at: float(noiseless(at)[0].sum()), NEW)
+    np.testing.assert_allclose(noiseless(NEW)[1], expected, rtol=1e-4, atol=1e-5)
+
+
 def test_probabilities_are_calibrated_where_failures_are_random() -> None:
     rng = np.random.default_rng(0)
     units = rng.random((80, 2))

@@ -90,13 +90,16 @@ def fantasies_of(surrogate: Surrogate | FrontSurrogate, room: int, seed: int) ->
 def add_pending(
     surrogate: Surrogate | FrontSurrogate, fantasies: Sequence[Fantasies | FrontFantasies], points: Array
 ) -> None:
-    """Condition on fantasies of points (m, d) that became pending."""
+    """Condition on fantasies of points (m, d) that became pending, failures included."""
+    if not fantasies or not len(points):
+        return
+    success = np.ones(len(points)) if surrogate.feasibility is None else np.exp(surrogate.feasibility(points)[0])
     for each in fantasies:
-        for point in points:
+        for point, probability in zip(points, success.tolist(), strict=True):
             if isinstance(each, FrontFantasies):
-                each.add(point)
+                each.add(point, probability)
             elif isinstance(surrogate, Surrogate):
-                each.add(surrogate.features(point))
+                each.add(surrogate.features(point), probability)
 
 
 def _hypervolume_improvement(

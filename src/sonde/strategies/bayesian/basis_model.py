@@ -61,7 +61,7 @@ class BasisModel:
 
     def __init__(self, basis: str, recipe: Recipe, failures: str, *, sharing: BasisModel | None = None) -> None:
         self._arguments = basis, recipe, failures
-        self._basis = basis
+        self._basis, self._failures = basis, failures
         self._networks, self._radial = AdaptiveBasis(recipe), RadialBasis()
         classifier = replace(FAILURES, device=recipe.device, optimizer=BEST[recipe.device])
         self._classifier = FailureClassifier(LINKS[failures], AdaptiveBasis(classifier))
@@ -94,7 +94,7 @@ class BasisModel:
         """Return the surrogate of the history, the same for any region; networks are trained on the targets."""
         observations = self._observations(history)
         if self._is_exact(observations):
-            return fit_exact(space, history, self._fits, hyperparameters="draw", key=key)
+            return fit_exact(space, history, self._fits, hyperparameters="draw", key=key, failures=self._failures)
         rng = key.rng(Stream.HYPERPARAMETERS)
         return self._fit_basis(space, history, observations, self._fits, rng, targets)
 
@@ -125,7 +125,7 @@ class BasisModel:
         def averaged() -> Surrogate:
             if not self._is_exact(observations):
                 return surrogate
-            return fit_exact(space, history, self._plain_fits, hyperparameters="slice")
+            return fit_exact(space, history, self._plain_fits, hyperparameters="slice", failures=self._failures)
 
         return Predictions(space, surrogate, observations.numbers, leave_one_out, averaged)
 
@@ -200,13 +200,15 @@ class BasisModel:
 
     def _feasibility(self, features: Features, history: History, observations: Observations) -> Feasibility | None:
         """Return the models of failures and of measured constraints; None if there are neither."""
-        few = len(observations.finished) <= EXACT_UP_TO
+        few = self._basis != "networks" and len(observations.finished) <= EXACT_UP_TO
         conditions = []
         for rows, levels in measured_constraints(history, observations.numbers).values():
             conditions.append(learn_constraint(features, *_thinned(observations.units[rows], levels)))
         if not observations.succeeded.all():
             if few:
-                conditions.append(learn_success(features, observations.finished, observations.succeeded))
+                conditions.append(
+                    learn_success(features, observations.finished, observations.succeeded, self._failures)
+                )
             else:
                 labels = np.where(observations.succeeded, 1.0, -1.0)
                 x = features(observations.finished)

@@ -16,6 +16,7 @@ from sonde.space import Space
 from sonde.strategies.bayesian.acquisitions import check_acquisition
 from sonde.strategies.bayesian.basis_model import BEST, BasisModel, OnSharedNetworks
 from sonde.strategies.bayesian.loop import Loop
+from sonde.strategies.bayesian.paper_dngo import PaperDNGO
 from sonde.strategies.bayesian.predictions import Predictions
 from sonde.strategies.bayesian.schedule import TrustRegionSchedule
 from sonde.strategies.bayesian.search import Search
@@ -24,7 +25,7 @@ from sonde.strategies.initial_design import explain_initial_design, first_count
 from sonde.strategies.options import one_of
 from sonde.strategies.port import Strategy
 from sonde.strategies.threads import one_thread
-from sonde.surrogates.basis.adaptive import PAPER, Recipe
+from sonde.surrogates.basis.adaptive import Recipe
 from sonde.surrogates.basis.classifier import LINKS
 from sonde.surrogates.basis.networks import ACTIVATIONS
 from sonde.trials import History
@@ -98,9 +99,9 @@ class DNGO(Strategy):
         self._several = SeveralObjectives(OnSharedNetworks(make), search, self._loop)
 
     @staticmethod
-    def paper() -> PaperDNGO:
-        """Return the method of the paper: one network, SGD, a quadratic mean function, ten hyperparameter samples."""
-        return PaperDNGO()
+    def paper(*, failures: str = "noisy") -> PaperDNGO:
+        """Return the method of the paper as printed; failures are ``"noisy"`` or ``"noiseless"``."""
+        return PaperDNGO(failures=failures)
 
     def suggest(self, space: Space, history: History, count: int, key: Key) -> NDArray[np.float64]:
         """Return the points of highest acquisition; a missing device is reported before the first trial."""
@@ -121,12 +122,3 @@ class DNGO(Strategy):
         if history.objectives.several:
             return self._several.explain(history)
         return f"models {self._model.describe(space, history)} and maximises {self._search.acquisition_name}"
-
-
-class PaperDNGO(DNGO):
-    """The method of Snoek et al. (2015): ``sonde.DNGO.paper()``, for comparison with the paper."""
-
-    name = "dngo_paper"
-
-    def __init__(self) -> None:
-        self._assemble(partial(BasisModel, "networks", PAPER, "noisy"), Search())

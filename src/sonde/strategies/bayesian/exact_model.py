@@ -120,8 +120,9 @@ def _exact(surrogate: Surrogate) -> ExactPosterior:
 
 
 def fit_exact(
-    space: Space, history: History, fits: WarmStartedFits, *, hyperparameters: str = "map", key: Key = ANY
-) -> Surrogate:
+    space: Space, history: History, fits: WarmStartedFits, *, hyperparameters: str = "map", key: Key = ANY,
+    failures: str = "noisy",
+) -> Surrogate:  # fmt: skip
     """Return the Gaussian process of a history with at least one completed trial."""
     plain, done = features_of(space), history.completed
     values, deviations = history.values[done.numbers], history.noise[done.numbers]
@@ -140,5 +141,5 @@ def fit_exact(
     usable = history.feasible[done.numbers]
     return Surrogate(
         features, scale, posteriors, y, best=best_value(posteriors[0], x, y, usable),
-        incumbents=best_points(done.units, y, usable), feasibility=fit_feasibility(plain, history),
+        incumbents=best_points(done.units, y, usable), feasibility=fit_feasibility(plain, history, failures),
     )  # fmt: skip

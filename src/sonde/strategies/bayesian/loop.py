@@ -11,8 +11,7 @@ from sonde.activity import doing
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.strategies.bayesian.domain import Domain
-from sonde.strategies.bayesian.port import Schedule
-from sonde.strategies.bayesian.search import Search
+from sonde.strategies.bayesian.port import PointSearch, Schedule
 from sonde.strategies.history_warnings import warn_of_history
 from sonde.strategies.initial_design import ready
 from sonde.strategies.novelty import novel_rows
@@ -26,7 +25,7 @@ class Loop:
     """One schedule, with the model that it uses, one search, and the initial design."""
 
     schedule: Schedule
-    search: Search
+    search: PointSearch
     design: Sobol = field(default_factory=Sobol)
 
     def ready(self, space: Space, history: History) -> bool:

@@ -51,3 +51,11 @@ class Schedule(Protocol):
     def targets(self, domain: Domain, count: int, key: Key) -> list[Target | NDArray[np.float64]]:
         """Return a target for each of the next points, or the point (d,) itself where nothing is to be searched."""
         ...
+
+
+class PointSearch(Protocol):
+    """Finds points of high acquisition value."""
+
+    def points(self, targets: Sequence[Target | NDArray[np.float64]], domain: Domain, key: Key) -> NDArray[np.float64]:
+        """Return a point for each target, (q, d); targets that are points are kept."""
+        ...

@@ -1,4 +1,7 @@
-"""The schedule of ``gp`` and ``dngo``: the trust region around the incumbent, and global exploration."""
+"""The schedule of ``gp`` and ``dngo``: the trust region around the incumbent, and global exploration.
+
+``WholeSpaceSchedule`` has neither: every target is the whole space.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from numpy.typing import NDArray
 from sonde.sampling import Key
 from sonde.space import Space
 from sonde.strategies.bayesian.domain import Domain
-from sonde.strategies.bayesian.port import SurrogateModel
+from sonde.strategies.bayesian.port import Fits, SurrogateModel
 from sonde.strategies.bayesian.target import Box, Target
 from sonde.strategies.bayesian.trust_region import progress_of
 from sonde.strategies.initial_design import central_side, first_count
@@ -60,3 +63,19 @@ class TrustRegionSchedule:
         if region is None:
             return Target(surrogate, Box.exploring(surrogate.incumbents))
         return Target(surrogate, Box.around(surrogate.incumbents[0], region.side, domain.continuous))
+
+
+@dataclass(frozen=True)
+class WholeSpaceSchedule:
+    """Every point is searched in the whole space, under one surrogate."""
+
+    model: Fits
+
+    def first(self, space: Space) -> int:
+        """Return the size of the initial design."""
+        return first_count(space)
+
+    def targets(self, domain: Domain, count: int, key: Key) -> list[Target | NDArray[np.float64]]:
+        """Return the same target for each point."""
+        surrogate = self.model.fit(domain.space, domain.history, key, None)
+        return [Target(surrogate, Box.whole(surrogate.incumbents))] * count

@@ -56,9 +56,7 @@ class Search:
             together = self.batch == "joint" and len(searched) == len(points) == count > 1
             if together and scored_together(searched[0].surrogate, len(pending) + count):
                 points = self._moved(points, searched[0], domain.fresh(), pending, key)
-        if len(points) < count:  # a finite space is nearly used up: the rest is drawn at random
-            points = np.concatenate([points, sobol(key.number, count - len(points), pending.shape[1], seed=key.seed)])
-        return points
+        return filled(points, count, key)
 
     def _selects(self, count: int) -> bool:
         """Whether a batch is selected from a candidate set, given its size and that of the pending points."""
@@ -112,6 +110,13 @@ class Search:
         whole = acquire(self.acquisition, target.surrogate, pending, (), net, size=len(points), seed=key.seed)
         moved = best_pool(whole, domain, target.box, key, size=len(points), method=self.method, guess=points)
         return points if moved is None else _without_duplicates(moved, points, domain)
+
+
+def filled(points: Array, count: int, key: Key) -> Array:
+    """Return ``count`` points: where a finite space is nearly used up, the rest is drawn at random."""
+    if len(points) == count:
+        return points
+    return np.concatenate([points, sobol(key.number, count - len(points), points.shape[1], seed=key.seed)])
 
 
 def _searched(targets: Sequence[Target | Array]) -> list[Target]:

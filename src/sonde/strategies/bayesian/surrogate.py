@@ -53,8 +53,11 @@ def best_points(units: Array, y: Array, usable: Mask, count: int = 3) -> Array:
     return units[np.argsort(-np.where(usable, y, y - 1e6), kind="stable")[:count]]
 
 
-def fit_feasibility(features: Features, history: History) -> Feasibility | None:
-    """Return the probability of feasibility; None where nothing failed and no constraint was measured."""
+def fit_feasibility(features: Features, history: History, failures: str = "noisy") -> Feasibility | None:
+    """Return the probability of feasibility; None where nothing failed and no constraint was measured.
+
+    ``failures`` are ``"noisy"`` or ``"noiseless"``: the same configuration always fails or never.
+    """
     done, failed = history.completed, history.failed
     conditions = [
         learn_constraint(features, done.units[rows], levels)
@@ -62,7 +65,7 @@ def fit_feasibility(features: Features, history: History) -> Feasibility | None:
     ]
     if len(failed):
         units = np.concatenate([done.units, failed.units])
-        conditions.insert(0, learn_success(features, units, np.arange(len(units)) < len(done)))
+        conditions.insert(0, learn_success(features, units, np.arange(len(units)) < len(done), failures))
     return combine(conditions)
 
 

@@ -30,6 +30,11 @@ class Box:
         return cls(low, high, centre[None])
 
     @classmethod
+    def whole(cls, incumbents: Array) -> Box:
+        """Return the whole cube, and perturb the incumbents (m, d)."""
+        return cls(np.zeros(incumbents.shape[1]), np.ones(incumbents.shape[1]), incumbents)
+
+    @classmethod
     def exploring(cls, incumbents: Array) -> Box:
         """Return the whole cube without the surroundings of the best of the incumbents (m, d)."""
         best = incumbents[0]

@@ -52,17 +52,17 @@ class Network:
     @classmethod
     def untrained(
         cls, inputs: int, count: int, rng: np.random.Generator, *, activation: str = "tanh", width: int = WIDTH,
-        quadratic: bool = False, biases: float = 0.0,
+        quadratic: bool = False, biases: float = 0.0, gain: float = 1.0,
     ) -> Network:  # fmt: skip
         """Return networks with random weights, scaled to keep the variance from layer to layer (He, LeCun).
 
-        ``biases`` is the standard deviation of the biases.
+        ``biases`` is the standard deviation of the biases; ``gain`` multiplies that of the weights.
         """
         kinds = ACTIVATIONS[activation]
         sizes = [inputs] + [width] * len(kinds)
         layers = []
         for kind, before, after in zip(kinds, sizes[:-1], sizes[1:], strict=True):
-            deviation = np.sqrt((2.0 if kind == "relu" else 1.0) / before)
+            deviation = gain * np.sqrt((2.0 if kind == "relu" else 1.0) / before)
             weights = deviation * rng.standard_normal((count, before, after))
             shifts = biases * rng.standard_normal((count, 1, after)) if biases else np.zeros((count, 1, after))
             layers.append(Layer(weights, shifts))

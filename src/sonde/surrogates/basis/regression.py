@@ -86,9 +86,10 @@ class Regression:
         eigenvalues, _ = self._eigen
         target = self._target(given.eta)
         precisions = given.beta * eigenvalues + given.alpha
-        explained = given.beta**2 * np.sum((self._rotated @ target) ** 2 / precisions)
+        projected = self._rotated @ target
+        explained = given.beta**2 * (projected @ (projected / precisions))
         misfit = max(given.beta * float(target @ self._squares @ target) - explained, 0.0)
-        logs = self.size * np.log(given.alpha) + self.count * np.log(given.beta) - np.sum(np.log(precisions))
+        logs = self.size * np.log(given.alpha) + self.count * np.log(given.beta) - np.log(precisions).sum()
         return float(0.5 * (logs - misfit - self.count * LOG_2PI))
 
     def weights(self, given: Hyperparameters) -> tuple[Array, Array]:
@@ -133,7 +134,7 @@ class Regression:
             start[3 + self.inputs :] = np.log(CURVATURE)
 
         def log_density(theta: Array) -> float:
-            if np.any(np.abs(theta[:2]) > BOUNDS):
+            if max(abs(theta[0]), abs(theta[1])) > BOUNDS:
                 return -np.inf
             return self.log_evidence(self._unpack(theta)) + self._log_prior(theta)
 
@@ -151,15 +152,14 @@ class Regression:
 
     def _log_prior(self, theta: Array) -> float:
         """Return the log prior density of theta, up to a constant."""
-        means, deviations = np.array([ALPHA, BETA]).T
-        value = -0.5 * np.sum(((theta[:2] - means) / deviations) ** 2)
+        value = -0.5 * ((theta[0] - ALPHA[0]) / ALPHA[1]) ** 2 - 0.5 * ((theta[1] - BETA[0]) / BETA[1]) ** 2
         if self.quadratic:
             offset, centre, logs = theta[2], theta[3 : 3 + self.inputs], theta[3 + self.inputs :]
-            value -= 0.5 * (offset / OFFSET) ** 2 + 0.5 * np.sum((centre / CENTRE) ** 2)
-            if np.any(np.abs(logs) > BOUNDS):
+            value -= 0.5 * (offset / OFFSET) ** 2 + 0.5 * (centre @ centre) / CENTRE**2
+            if np.abs(logs).max() > BOUNDS:
                 return -np.inf
             # a density between the bounds of the horseshoe (Carvalho et al. 2009), and the Jacobian of the logarithm
-            value += np.sum(np.log(np.log1p((CURVATURE / np.exp(logs)) ** 2)) + logs)
+            value += np.log(np.log1p(CURVATURE**2 * np.exp(-2 * logs))).sum() + logs.sum()
         return float(value)
 
 

@@ -3,7 +3,9 @@
 Each measured constraint c(x) <= 0 has its own Gaussian process: P = Phi(-mean / deviation). Failures are modelled by a
 least-squares classifier (Rasmussen & Williams 2006, section 6.5): a Gaussian process regression on labels +1 (worked)
 and -1 (failed), squashed by Phi((a mean + b) / sqrt(1 + a^2 variance)). a and b maximize the leave-one-out likelihood.
-The classifier needs only the regression's posterior, gradients included.
+The classifier needs only the regression's posterior, gradients included. Where a configuration always fails or never
+(``"noiseless"``), the latent function decides: P = Phi((mean + b) / sqrt(i variance)), the probability that it is
+positive, with b and an inflation i fitted in the same way.
 
 Symbols: units (m, d) points of the unit cube, P the probability of feasibility, Phi and phi the normal distribution
 function and density.
@@ -11,7 +13,7 @@ function and density.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,32 +28,37 @@ from sonde.surrogates.gaussian_process.marginal_likelihood import Evidence
 from sonde.surrogates.gaussian_process.posterior import ExactPosterior
 from sonde.surrogates.port import Posterior
 
+Condition = Callable[[Array], tuple[Array, Array]]  # log P of passing (m,) and its gradient (m, d) at units (m, d)
+
 # noise variance of the labels: without it, one edge between works and fails makes length scales so short that nothing
 # is known a little away from the trials
 LABEL_NOISE = 0.05
+NEARLY = 1e-12  # stands for no extra variance
 FITTED = 256  # hyperparameters are fitted to at most so many observations; the posterior uses all of them
 
 
 @dataclass(frozen=True)
 class PassProbability:
-    """log P of passing one condition: log Phi((slope mean + offset) / sqrt(extra + slope^2 variance))."""
+    """log P of passing one condition: log Phi((slope mean + offset) / sqrt(extra + slope^2 inflation variance))."""
 
     posterior: Posterior
     features: Features
     slope: float
     offset: float
-    extra: float  # 1 for a classifier, 0 for a measured quantity
+    extra: float  # 1 for a classifier of noisy failures, 0 for a latent or measured quantity whose sign decides
+    inflation: float = 1.0  # of the variance
 
     def __call__(self, units: Array) -> tuple[Array, Array]:
         """Return log P (m,) and its gradient (m, d) at units (m, d)."""
         predicted = self.posterior.marginals(self.features(units))
         numerator = self.slope * predicted.mean[:, 0] + self.offset
-        width = np.sqrt(self.extra + self.slope**2 * predicted.variance)
+        by_variance = self.slope**2 * self.inflation
+        width = np.sqrt(self.extra + by_variance * predicted.variance)
         z = numerator / width
         value = log_ndtr(z)
         rate = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2.0))  # phi / Phi
         mean_gradient = (rate * self.slope / width)[:, None]
-        variance_gradient = -0.5 * rate * z * self.slope**2 / width**2
+        variance_gradient = -0.5 * rate * z * by_variance / width**2
         return value, self.features.vjp(predicted.vjp(mean_gradient, variance_gradient), units)
 
 
@@ -59,7 +66,7 @@ class PassProbability:
 class Feasibility:
     """log P(all conditions pass); conditions are treated as independent."""
 
-    conditions: tuple[PassProbability, ...]
+    conditions: tuple[Condition, ...]
 
     def __call__(self, units: Array) -> tuple[Array, Array]:
         """Return log P (m,) and its gradient (m, d) at units (m, d)."""
@@ -67,8 +74,11 @@ class Feasibility:
         return sum(value for value, _ in parts), sum(gradient for _, gradient in parts)  # type: ignore[return-value]
 
 
-def learn_success(features: Features, units: Array, works: Mask) -> PassProbability:
-    """Return the failure classifier: which configurations worked, and which failed."""
+def learn_success(features: Features, units: Array, works: Mask, failures: str = "noisy") -> PassProbability:
+    """Return the failure classifier: which configurations worked, and which failed.
+
+    ``failures`` are ``"noisy"``: a configuration may fail once and work the next time, or ``"noiseless"``.
+    """
     x, labels = features(units), np.where(works, 1.0, -1.0)
     rare, common = sorted((np.flatnonzero(works), np.flatnonzero(~works)), key=len)
     rare = _evenly(rare, max(FITTED // 2, FITTED - len(common)))
@@ -77,14 +87,21 @@ def learn_success(features: Features, units: Array, works: Mask) -> PassProbabil
     posterior = ExactPosterior.of(covariance, x, labels, LABEL_NOISE)
     means, variances = posterior.leave_one_out(labels)
 
-    def loss(parameters: Array) -> float:
-        rate, offset = np.exp(parameters[0]), parameters[1]
-        z = (rate * means + offset) / np.sqrt(1 + rate**2 * variances)
-        # weak priors on log a and b: one failure among a hundred must not make the classifier certain
-        return float(-np.sum(log_ndtr(labels * z)) + 0.5 * (parameters[0] - 1) ** 2 + 0.5 * offset**2)
+    noisy = failures == "noisy"
 
-    best = minimize(loss, np.array([1.0, 0.0]), method="L-BFGS-B", bounds=[(-3.0, 4.0), (-3.0, 3.0)]).x
-    return PassProbability(posterior, features, float(np.exp(best[0])), float(best[1]), 1.0)
+    def passing(parameters: Array) -> PassProbability:
+        if noisy:
+            return PassProbability(posterior, features, float(np.exp(parameters[0])), float(parameters[1]), 1.0)
+        return PassProbability(posterior, features, 1.0, float(parameters[1]), NEARLY, float(np.exp(parameters[0])))
+
+    def loss(parameters: Array) -> float:
+        own = passing(parameters)
+        z = (own.slope * means + own.offset) / np.sqrt(own.extra + own.slope**2 * own.inflation * variances)
+        # weak priors on log a, log i and b: one failure among a hundred must not make the classifier certain
+        return float(-np.sum(log_ndtr(labels * z)) + 0.5 * (parameters[0] - start[0]) ** 2 + 0.5 * parameters[1] ** 2)
+
+    start = np.array([1.0 if noisy else 0.0, 0.0])
+    return passing(minimize(loss, start, method="L-BFGS-B", bounds=[(-3.0, 4.0), (-3.0, 3.0)]).x)
 
 
 def learn_constraint(features: Features, units: Array, levels: Array) -> PassProbability:
@@ -94,7 +111,7 @@ def learn_constraint(features: Features, units: Array, levels: Array) -> PassPro
     centre, deviation = float(scaled.mean()), float(scaled.std()) or 1.0
     x, y = features(units), (scaled - centre) / deviation
     covariance = _fitted(features, x, y, _evenly(np.arange(len(y)), FITTED))
-    return PassProbability(ExactPosterior.of(covariance, x, y), features, -1.0, -centre / deviation, 1e-12)
+    return PassProbability(ExactPosterior.of(covariance, x, y), features, -1.0, -centre / deviation, NEARLY)
 
 
 def _fitted(features: Features, x: Array, y: Array, rows: Index, noise: float = 0.0) -> Covariance:
@@ -108,6 +125,6 @@ def _evenly(rows: Index, count: int) -> Index:
     return rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), count)).astype(int))]
 
 
-def combine(conditions: Sequence[PassProbability]) -> Feasibility | None:
+def combine(conditions: Sequence[Condition]) -> Feasibility | None:
     """Return the feasibility model of all conditions; None where there are none."""
     return Feasibility(tuple(conditions)) if conditions else None
