@@ -15,7 +15,7 @@ def test_text_of_others_is_escaped() -> None:
 
 
 def test_numbers_have_six_digits_and_stand_at_the_right() -> None:
-    assert [shown(cell) for cell in (1 / 3, 7, None, True, "x")] == ["0.333333", "7", "", "True", "x"]
+    assert [shown(cell) for cell in (1 / 3, 7, None, np.nan, True, "x")] == ["0.333333", "7", "", "", "True", "x"]
     assert shown({"loss": 1 / 3, "time": 7}) == "loss = 0.333333, time = 7"
     made = table([[1, "a"], [2.5, None]], ["n", "<i>"])
     assert made.count("text-align:right") == 3  # the name of the column, too

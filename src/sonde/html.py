@@ -32,8 +32,8 @@ def escaped(text: Any) -> str:
 
 
 def shown(cell: Any) -> str:
-    """Return a value as text: numbers with six digits, several with their names, nothing for None."""
-    if cell is None:
+    """Return a value as text: numbers with six digits, several with their names, nothing for None and NaN."""
+    if cell is None or (isinstance(cell, float) and cell != cell):
         return ""
     if isinstance(cell, Mapping):
         return ", ".join(f"{name} = {shown(value)}" for name, value in cell.items())
@@ -152,7 +152,8 @@ def _steps(x: Array, y: Array) -> str:
     last = np.append(np.round(x[1:]) != np.round(x[:-1]), True)  # of the values in a column of pixels
     last[0] = True
     moves = "".join(f"H{right:.1f}V{up:.1f}" for right, up in zip(x[last].tolist(), y[last].tolist(), strict=True))
-    return f'<path d="M{x[0]:.1f} {y[0]:.1f}{moves}" stroke="{ACCENT}" stroke-width="2" stroke-linejoin="round"/>'
+    look = f'stroke="{ACCENT}" stroke-width="2" stroke-linejoin="round" stroke-linecap="round"'  # one value is a dot
+    return f'<path d="M{x[0]:.1f} {y[0]:.1f}{moves}" {look}/>'
 
 
 def _dots(x: Array, y: Array) -> str:

@@ -111,6 +111,17 @@ def test_running_trials_and_the_estimated_end(cli: Sonde) -> None:
     assert _rows(cli("show", "--once", "--total", "3").out)["end"].startswith("reached: 3 of 3 trials")
 
 
+def test_of_a_failure_only_the_reason_is_cut(cli: Sonde, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    with _study() as study:
+        study.add_trials([{"params": {"x": 0.1}, "failed": "no memory " * 50}] * 11)
+    lines = cli("show", "--once").out.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("failures"))
+    assert [line.strip() for line in lines[first : first + 3]] == [
+        "failures   trial 10  no memory no memor…", "trial 9   no memory no memor…", "trial 8   no memory no memor…",
+    ]  # fmt: skip
+
+
 def test_the_view_says_who_suggests_and_how_many_wait(cli: Sonde) -> None:
     study = _study()
     asker, other = Asker("me\x1b[31m", 60.0, None), Asker("other", 60.0, None)

@@ -117,6 +117,7 @@ def test_a_file_that_is_no_database_is_one_line(cli: Cli) -> None:
 
 def test_an_unknown_command_is_a_usage_error(cli: Cli) -> None:
     assert cli("tune").code == 2
+    assert "No such command 'dashbord'. Did you mean dashboard?" in cli("dashbord").err
 
 
 def test_an_interrupted_command_ends_as_shells_expect(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,23 @@ def test_the_numbers_are_written_or_printed(cli: Sonde) -> None:
     assert found[1]["value"] == 20.0
 
 
+@pytest.mark.usefixtures("study")
+def test_options_of_a_figure(cli: Sonde) -> None:
+    with sonde.load("sonde.db", "shapes") as study:
+        other = sonde.Study(study.space, storage="sqlite:///sonde.db", name="other")
+        other.add_trials(study.trials[1:2])
+        other.close()
+        name = study.space.names[0]
+        table = study.plot.parallel(parameters=[name], data=True)
+    chosen = ("--name", "shapes")
+    found = json.loads(cli("plot", "parallel", "--parameter", name, "--json", *chosen).out)
+    assert [set(row) for row in found] == [set(table.names)] * len(table)
+    assert cli("plot", "history", "--linear", "--dark", "-o", "h.html", *chosen).code == 0
+    assert cli("plot", "history", "--log", "-o", "h.svg", *chosen).code == 0
+    compared = json.loads(cli("plot", "compare", "--with", "other", "--json", *chosen).out)
+    assert {row["study"] for row in compared} == {"shapes", "other"}
+
+
 def test_figures_are_listed_without_a_study(cli: Sonde) -> None:
     names = json.loads(cli("plot", "--list", "--json").out)
     assert names["history"]
@@ -47,7 +64,17 @@ def test_figures_are_listed_without_a_study(cli: Sonde) -> None:
         (["nothing"], 1, "error: there is no figure 'nothing'; there are history"),
         (["__class__"], 1, "error: there is no figure '__class__'"),
         ([], 2, "a figure is missing; sonde plot --list has their names"),
-        (["history", "-o", "h.pdf"], 1, "error: the file must end in .html, .png, .svg, .csv, .json, got 'h.pdf'"),
+        (
+            ["history", "-o", "h.gif"],
+            1,
+            "error: the file must end in .html, .png, .svg, .pdf, .csv, .json, got 'h.gif'",
+        ),
+        (["history", "--x", "a"], 1, "error: history has no --x; it has --objective, --log"),
+        (["timeline", "--objective", "a"], 1, "error: timeline has no --objective; it has no options"),
+        (["contours", "--x", "b", "--y", "c"], 1, "error: x= names 'b'"),
+        (["compare"], 1, "error: --with STUDY goes with compare: sonde plot compare --with NAME"),
+        (["history", "--with", "b"], 1, "error: --with STUDY goes with compare"),
+        (["compare", "--with", "b"], 1, "error: there is no study 'b'"),
         (["history", "-o", "none/h.html"], 1, "error: cannot write 'none/h.html'"),
         (["history", "-o", "none/h.csv"], 1, "error: cannot write 'none/h.csv'"),
     ],

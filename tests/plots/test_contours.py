@@ -65,7 +65,7 @@ def test_a_conditional_parameter_is_shown_where_it_is_active() -> None:
     table = cells_of(study.plot.contours(x="momentum", y="rate", data=True))
     slope = np.polyfit(table["x"], table["mean"], 1)[0]
     assert slope == pytest.approx(1, abs=0.15)
-    assert study.plot.contours(x="momentum", y="rate").layout.xaxis.title.text == "momentum (where method = sgd)"
+    assert study.plot.contours(x="momentum", y="rate").layout.xaxis.title.text == "momentum<br>(where method = sgd)"
 
 
 def test_without_two_parameters_the_figure_says_what_to_do() -> None:

@@ -18,6 +18,7 @@ from sonde.errors import OptionError
 from sonde.igo import Bernoulli
 from sonde.plots.figure import Figure
 from sonde.plots.grouping import GROUPS
+from sonde.plots.scales import nice
 from sonde.plots.table import Table
 
 NAN = float("nan")
@@ -422,6 +423,57 @@ def test_long_names_are_cut_in_figures_and_whole_in_tables() -> None:
     assert ticks[1] == "שלום"
 
 
+def test_points_have_the_number_of_their_trial_for_whoever_clicks_on_one() -> None:
+    history = told([3.0, "out of memory", 1.0, 2.0]).plot.history()
+    assert [trace(history, name).customdata.tolist() for name in ("completed", "failed")] == [[0, 2, 3], [1]]
+    assert trace(history, "best so far").customdata.tolist() == [0, 2, 2]  # at the end, the trial that was the best
+    front = objectives().plot.front(model=False)
+    assert trace(front, "front").customdata.tolist() == [0, 1, 5]
+    assert trace(front, "dominated").customdata.tolist() == [2, 6]
+    study = ZOO["plain"]()
+    for name in ("curves", "timeline", "seconds", "parallel", "slices", "contours", "predictions", "feasibility"):
+        known = [np.asarray(each.customdata, dtype=float) for each in getattr(study.plot, name)().data
+                 if each.type != "heatmap" and each.customdata is not None]  # fmt: skip
+        numbers = np.concatenate(known)
+        numbers = numbers[np.isfinite(numbers)]
+        assert len(np.unique(numbers)) > 5, name
+        assert set(numbers.tolist()) <= set(range(len(study.trials))), name
+
+
+def test_without_any_value_the_axis_of_values_has_no_ticks() -> None:
+    figure = told(["out of memory", "out of memory"]).plot.history()
+    assert figure.layout.yaxis.showticklabels is False
+    assert [each.name for each in figure.data] == ["failed"]
+
+
+def test_bars_of_a_moment_can_be_seen() -> None:
+    from sonde.plots.timeline import figure
+
+    study = told([1.0])
+    table = study.plot.timeline(data=True)
+    columns = {"number": [0, 1], "state": np.array(["completed", "failed"]), "worker": ["w", "w"],
+               "retry_of": np.array([-1, -1])}  # fmt: skip
+    assert len(table) == 0
+    for lasted, width in ((0.001, 1.5), (40.0, 0.5)):
+        started = np.array([0.0, 50.0])
+        shown = figure(Table({**columns, "started": started, "finished": started + lasted}), study)
+        assert [bar.marker.line.width for bar in shown.data] == [width, width]
+        assert (shown.data[1].marker.line.color == shown.data[1].marker.color) == (lasted < 1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "log", "expected"),
+    [
+        (16, 512, True, [20, 50, 100, 200, 500]),
+        (1e-5, 1e-1, True, [1e-5, 1e-4, 1e-3, 1e-2, 1e-1]),
+        (10, 14, True, [10, 11, 12, 13, 14]),
+        (0, 0.8, False, [0, 0.2, 0.4, 0.6, 0.8]),
+    ],
+)
+def test_ticks_are_round_and_apart(low: float, high: float, log: bool, expected: list[float]) -> None:
+    assert nice(low, high, log=log) == expected
+
+
 # many trials
 
 
@@ -461,7 +513,10 @@ def test_tables_are_written_without_nan(tmp_path: Path) -> None:
 def test_tables_are_printed() -> None:
     shown = Table({"name": ["<b>", "b"], "value": np.array([1 / 3, NAN]), "none": [None, True]}, "what it is")
     assert repr(shown).splitlines() == ["name  value     none", "<b>   0.333333", "b     nan       True", "what it is"]
-    assert "&lt;b&gt;" in shown._repr_html_()
+    page = shown._repr_html_()
+    assert "&lt;b&gt;" in page
+    assert "nan" not in page
+    assert "what it is" in page
     assert shown.select([1]).rows()[0]["name"] == "b"
     assert list(shown.dataframe().columns) == ["name", "value", "none"]
     with pytest.raises(OptionError, match="one length"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,7 +79,7 @@ def test_a_conditional_parameter_is_shown_where_it_is_active() -> None:
     assert set(own["active"]) == {"method = sgd"}
     trials = [row for row in table.rows() if row["kind"] == "trial" and row["parameter"] == "momentum"]
     assert {row["trial"] for row in trials} == {t.number for t in study.trials if "momentum" in t.params}
-    assert study.plot.slices().layout.xaxis4.title.text == "momentum (where method = sgd)"
+    assert study.plot.slices().layout.xaxis4.title.text == "momentum<br>(where method = sgd)"
 
 
 def test_trials_are_nearer_the_less_their_other_parameters_differ() -> None:
@@ -125,6 +127,24 @@ def test_rows_of_panels_are_equally_far_apart_however_many() -> None:
         whole = height(count) - MARGINS
         apart = (places[0].up[0] - places[3].up[1]) * whole
         assert apart == pytest.approx(BETWEEN)
+
+
+def test_long_names_stay_inside_their_panel_and_are_whole_in_the_table(tmp_path: Path) -> None:
+    long, choices = "<b>" + "word " * 30, ["c" * 40, "d" * 40, "e" * 40]
+    space = sonde.Space({"x": sonde.Float(1e-3, 1, log=True), "model": sonde.Categorical(choices),
+                         long: sonde.Float(0, 1, when={"model": "d" * 40})})  # fmt: skip
+    study = study_of(space, lambda p: p["x"], 12)
+    table, figure = study.plot.slices(data=True), study.plot.slices()
+    assert set(table["active"]) == {"", f"model = {'d' * 40}"}
+    titles = [
+        [html.unescape(line) for line in figure.layout[axis].title.text.split("<br>")] for axis in ("xaxis2", "xaxis3")
+    ]
+    assert max(len(line) for title in titles for line in title) <= 38
+    assert titles[1][0].startswith("<b>word word")
+    assert figure.layout.xaxis.dtick == 1
+    assert figure.layout.height > height(3)  # room for labels that stand upright
+    figure.save(tmp_path / "a.svg")
+    assert "rotate(-90" in (tmp_path / "a.svg").read_text().partition("cccc")[0][-300:]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -133,6 +134,11 @@ def test_several_objectives_have_a_front() -> None:
     said = text_of(page)
     assert page.count('data-figure="slices"') == page.count('data-figure="predictions"') == 2
     assert "The model along each parameter, with its uncertainty: 'gain'." in said
+    assert all(
+        f"{title} for {name} " in said
+        for title in ("Importance", "The model along each parameter")
+        for name in ("loss", "gain")
+    )
     assert "minimize loss, maximize gain" in said
     assert "trials that no other one dominates" in said
     assert "nothing beyond 0.9 interests" in said
@@ -215,6 +221,10 @@ def test_the_script_runs(make: Callable[[], sonde.Study], tmp_path: Path) -> Non
     assert done.stdout.strip() == repr(expected)
 
 
+DOMAINS = """({layout}, letter) =>
+    Object.keys(layout).filter(name => name.startsWith(letter)).map(name => layout[name].domain)"""
+
+
 @pytest.mark.parametrize(
     ("width", "scheme", "which"), [(1440, "light", "made"), (390, "dark", "made"), (390, "light", "hostile_made")]
 )
@@ -236,6 +246,17 @@ def test_a_browser_draws_it_without_asking_anyone(
         paper = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 25, 31)"}[scheme]
         first = page.locator(".plot .main-svg").first
         expect(first).to_have_css("background-color", paper)
+        slices = page.locator(".plot[data-figure=slices]")
+        across, up = (slices.evaluate(DOMAINS, letter) for letter in ("xaxis", "yaxis"))
+        if width == 390:  # panels stand below each other
+            assert across == [[0, 1]] * len(across)
+            assert all(upper[0] > lower[1] for upper, lower in pairwise(up))
+        else:
+            assert len({left for left, _ in across}) == min(len(across), 3)
+            slices.hover()  # Plotly's buttons appear
+            slices.locator(".updatemenu-header").click()
+            page.get_by_text("others at: centre").last.click()
+            expect(slices.locator(".updatemenu-header")).to_have_text(re.compile("others at: centre"))
         page.emulate_media(media="print")  # is light
         expect(first).to_have_css("background-color", "rgb(255, 255, 255)", timeout=60_000)
     assert HOSTILE.encode() not in path.read_bytes()

@@ -51,15 +51,31 @@ def studies(context: click.Context) -> list[str]:
         return [summary.header.name for summary in storage.studies()]
 
 
+def _parameters(context: click.Context) -> list[str]:
+    return list(json.loads(_header(context).space)["parameters"])
+
+
+def _objectives(context: click.Context) -> list[str]:
+    from sonde.trials.objectives import Objectives
+
+    return list(Objectives.from_text(_header(context).direction).names)
+
+
 @_quiet
 def parameters(context: click.Context) -> list[str]:
     """Complete NAME=VALUE with the parameters of the study."""
-    return [f"{name}=" for name in json.loads(_header(context).space)["parameters"]]
+    return [f"{name}=" for name in _parameters(context)]
+
+
+@_quiet
+def parameter_names(context: click.Context) -> list[str]:
+    """Complete the name of a parameter."""
+    return _parameters(context)
 
 
 @_quiet
 def _placeholders(context: click.Context) -> list[str]:
-    return [f"{{{name}}}" for name in json.loads(_header(context).space)["parameters"]]
+    return [f"{{{name}}}" for name in _parameters(context)]
 
 
 def program(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
@@ -74,9 +90,13 @@ def program(context: click.Context, parameter: click.Parameter, incomplete: str)
 @_quiet
 def objectives(context: click.Context) -> list[str]:
     """Complete NAME=VALUE with the objectives of the study."""
-    from sonde.trials.objectives import Objectives
+    return [f"{name}=" for name in _objectives(context)]
 
-    return [f"{name}=" for name in Objectives.from_text(_header(context).direction).names]
+
+@_quiet
+def objective_names(context: click.Context) -> list[str]:
+    """Complete the name of an objective."""
+    return _objectives(context)
 
 
 @_quiet

@@ -15,7 +15,7 @@ USUAL_PORT = 8090  # a browser keeps what it has compiled, and whether pages are
 
 
 @click.command
-@click.argument("database", metavar="DATABASE", envvar="SONDE_STORAGE", default="sonde.db")
+@click.argument("database", metavar="[DATABASE]", envvar="SONDE_STORAGE", default="sonde.db")
 @click.option(
     "--port", metavar="PORT", type=click.IntRange(1, 65535),
     help=f"Port to listen on; {USUAL_PORT}, or else a free one, by default.",
@@ -29,7 +29,8 @@ USUAL_PORT = 8090  # a browser keeps what it has compiled, and whether pages are
 def dashboard(database: str, port: int | None, host: str, no_browser: bool, logs: Path | None) -> None:
     """Show the studies of a database in the browser, until Ctrl-C.
 
-    DATABASE is a file, or a URL such as postgresql://... The link has a token that is valid until the command ends.
+    DATABASE is a file, sonde.db unless it is given, or a URL such as postgresql://... The link has a token that is
+    valid until the command ends.
 
     \b
     Examples:

@@ -15,6 +15,7 @@ from sonde.trials import State
 if TYPE_CHECKING:
     from rich.console import Console, Group, RenderableType
     from rich.table import Table
+    from rich.text import Text
 
 WORKERS = 6  # running trials that are shown
 PARAMETERS = 12
@@ -139,8 +140,13 @@ def _for(one: Running, now: float) -> str:
     return "" if one.since is None else f"for {duration(max(0.0, now - one.since))}"
 
 
-def _failures(view: Overview) -> Table:
-    return _cells([(f"trial {one.trial}", one.reason) for one in view.failures])
+def _failures(view: Overview) -> Text:
+    """Return a line for each failure; only the reason is cut where it is too long."""
+    from rich.text import Text
+
+    width = max((len(str(one.trial)) for one in view.failures), default=0)
+    lines = [f"trial {one.trial:<{width}}  {printable(one.reason)}" for one in view.failures]
+    return Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
 
 
 def _end(view: Overview, total: int | None) -> str:
@@ -162,9 +168,9 @@ def _end(view: Overview, total: int | None) -> str:
 
 
 def _rate(per_second: float) -> str:
-    for unit, seconds in (("second", 1.0), ("minute", 60.0), ("hour", 3600.0)):
+    for unit, seconds in (("a second", 1.0), ("a minute", 60.0), ("an hour", 3600.0)):
         if per_second * seconds >= 1:
-            return f"{per_second * seconds:.3g} a {unit}"
+            return f"{per_second * seconds:.3g} {unit}"
     return f"{per_second * 86400:.3g} a day"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,25 +18,43 @@ from sonde.errors import OptionError
 from sonde.text import printable
 
 if TYPE_CHECKING:
-    pass
+    from sonde.study import Study
 
-DRAWN = (".html", ".png", ".svg")
+DRAWN = (".html", ".png", ".svg", ".pdf")
 NUMBERS = (".csv", ".json")
+FLAGS = {"objective": "--objective", "x": "--x", "y": "--y", "parameters": "--parameter", "log": "--log"}
 
 
 @click.command
 @click.argument("figure", required=False, shell_complete=completing.figures)
 @click.option(
     "--output", "-o", "target", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write: .html, .png or .svg has the figure, .csv or .json its numbers.",
+    help="File to write: .html, .png, .svg or .pdf has the figure, .csv or .json its numbers.",
 )  # fmt: skip
 @click.option("--list", "listed", is_flag=True, help="List the figures.")
+@click.option(
+    "--objective", metavar="NAME", shell_complete=completing.objective_names,
+    help="Of several objectives, the one that is shown.",
+)  # fmt: skip
+@click.option("--x", metavar="NAME", shell_complete=completing.parameter_names, help="Parameter of the x axis.")
+@click.option("--y", metavar="NAME", shell_complete=completing.parameter_names, help="Parameter of the y axis.")
+@click.option(
+    "--parameter", "parameters", metavar="NAME", multiple=True, shell_complete=completing.parameter_names,
+    help="A parameter of slices or parallel; may be repeated.",
+)  # fmt: skip
+@click.option("--log/--linear", default=None, help="The axis of values; by default logarithmic where that helps.")
+@click.option(
+    "--with", "others", metavar="STUDY", multiple=True, shell_complete=completing.studies,
+    help="A study to compare with; may be repeated.",
+)  # fmt: skip
+@click.option("--dark", is_flag=True, help="Draw it for a dark page.")
 @anywhere_option
 @token_option
 @name_option
 @json_option
 def plot(
-    figure: str | None, target: Path | None, listed: bool, storage: str, name: str | None, as_json: bool
+    figure: str | None, target: Path | None, listed: bool, others: tuple[str, ...], dark: bool, storage: str,
+    name: str | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Draw a figure of a study to a file; without -o, print its numbers.
 
@@ -43,6 +63,8 @@ def plot(
       sonde plot --list
       sonde plot history -o history.html
       sonde plot history --name cnn -o history.png
+      sonde plot contours --x lr --y layers -o contours.svg --dark
+      sonde plot compare --name cnn --with cnn-2 -o both.png
       sonde plot history
     """
     if listed:
@@ -50,14 +72,19 @@ def plot(
         return
     ending = None if target is None else _ending(target, (*DRAWN, *NUMBERS))
     chosen = _figure(figure)
+    given = _options(chosen, options)
+    if bool(others) != (chosen == "compare"):
+        raise OptionError("--with STUDY goes with compare: sonde plot compare --with NAME")
     with existing_study(storage, name, suggests=True) as study:
+        draw = partial(getattr(study.plot, chosen), *_loaded(study, others), **given)
         if target is None:
-            _print(getattr(study.plot, chosen)(data=True), as_json)
+            _print(draw(data=True), as_json)
             return
         if ending in NUMBERS:
-            _write(getattr(study.plot, chosen)(data=True).write, target)
+            _write(draw(data=True).write, target)
         else:
-            _write(getattr(study.plot, chosen)().save, target)
+            shown = draw()
+            _write((shown.dark() if dark else shown).save, target)
     output.notice(f"wrote {chosen} to {target}")
 
 
@@ -103,6 +130,26 @@ def _figure(name: str | None) -> str:
     if name not in FIGURES:
         raise OptionError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}")
     return name
+
+
+def _options(figure: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a figure that were given; raise ``OptionError`` for one that it does not have."""
+    from sonde.plots import Plots
+
+    known = signature(getattr(Plots, figure)).parameters
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    for name in given:
+        if name not in known:
+            own = [flag for option, flag in FLAGS.items() if option in known]
+            raise OptionError(f"{figure} has no {FLAGS[name]}; it has {', '.join(own) or 'no options'}")
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+
+
+def _loaded(study: Study, others: tuple[str, ...]) -> list[Study]:
+    """Return other studies of the same storage."""
+    from sonde.study import Study
+
+    return [Study.load(study.storage, name, strategy="random") for name in others]
 
 
 def _print(table: Any, as_json: bool) -> None:

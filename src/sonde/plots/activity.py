@@ -9,7 +9,6 @@ import numpy as np
 
 from sonde.arrays import Array
 from sonde.plots.axes import axis_of, labels
-from sonde.plots.text import escaped
 from sonde.space import Space
 from sonde.space.conditions import alternatives
 
@@ -28,11 +27,11 @@ def required(space: Space, name: str) -> Required:
 
 
 def in_words(space: Space, needed: Required) -> str:
-    """Return what must hold, such as ``model = 'svm'``."""
+    """Return what must hold, such as ``model = svm``."""
     parts = []
     for name, numbers in needed.items():
-        texts = [escaped(_text(space, name, number), 20) for number in numbers[:3]]
-        parts.append(f"{escaped(name, 30)} = {' or '.join(texts)}{' or ...' if len(numbers) > 3 else ''}")
+        texts = [_text(space, name, number) for number in numbers[:3]]
+        parts.append(f"{name} = {' or '.join(texts)}{' or ...' if len(numbers) > 3 else ''}")
     return ", ".join(parts)
 
 

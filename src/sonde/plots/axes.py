@@ -31,8 +31,8 @@ def value_axis(values: Array, title: str, *, log: bool | None = None) -> dict[st
 
 def log_ticks(positive: Array) -> dict[str, Any]:
     """Return ticks at powers of ten where values span some, else at 1, 2 and 5 times these, with whole numbers."""
-    decades = float(np.log10(positive.max()) - np.log10(positive.min()))
-    return {"dtick": max(1, round(decades / 6))} if decades >= DECADES else {"dtick": "D2", "tickformat": ".3~g"}
+    decades = round(float(np.log10(positive.max()) - np.log10(positive.min())), 9)
+    return {"dtick": max(1, round(decades / 5))} if decades >= DECADES else {"dtick": "D2", "tickformat": ".3~g"}
 
 
 def trial_axis(numbers: Integers, title: str = "trial") -> dict[str, Any]:

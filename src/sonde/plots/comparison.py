@@ -20,7 +20,7 @@ from sonde.plots.text import distinct, escaped
 from sonde.plots.theme import COLOURS
 from sonde.plots.volumes import volumes
 
-DASHES = ("solid", "dash", "dot", "dashdot")  # when the colours have been used up
+DASHES = ("solid", "dash", "dot", "dashdot")  # so that lines which coincide are both seen
 
 
 def table(studies: Sequence[Source], objective: str | None = None) -> Table:
@@ -54,7 +54,7 @@ def figure(shown: Table, source: Source, objective: str | None = None, *, log: b
 def _line(name: str, own: Table, turn: int) -> dict[str, Any]:
     places = np.union1d(moves(own["best"]), [len(own) - 1])
     places = places[np.isfinite(own["best"][places])]
-    colour, dash = COLOURS[turn % len(COLOURS)], DASHES[turn // len(COLOURS) % len(DASHES)]
+    colour, dash = COLOURS[turn % len(COLOURS)], DASHES[turn % len(DASHES)]
     return {
         "type": "scatter", "mode": "lines", "name": escaped(name, 40), "x": own["trial"][places],
         "y": own["best"][places], "line": {"shape": "hv", "width": 2.5, "color": colour, "dash": dash},

@@ -127,7 +127,7 @@ def _points(trials: Table, source: Source) -> dict[str, Any]:
     return {
         "type": "scatter", "mode": "markers", "x": x, "y": y, "cliponaxis": False,
         "text": [f"trial {number}: {value:.6g}" for number, value in zip(trials["trial"], trials["mean"], strict=True)],
-        "hovertemplate": "%{text}<extra></extra>",
+        "hovertemplate": "%{text}<extra></extra>", "customdata": trials["trial"],
         "marker": {
             "color": np.where(best, STAR, POINT).tolist(), "symbol": np.where(best, "star", "circle").tolist(),
             "size": np.where(best, 13, 6), "line": {"color": "#1c2733", "width": 1},

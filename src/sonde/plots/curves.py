@@ -130,7 +130,7 @@ def _best(shown: Table) -> list[dict[str, Any]]:
     name = f"best, trial {these['number'][0]}"
     return [{"type": "scatter", "mode": "lines+markers", "name": name, "x": these["step"], "y": these["value"],
              "line": {"color": ACCENT, "width": 3}, "marker": {"color": ACCENT, "size": 5},
-             "hovertemplate": "best, step %{x}: %{y:.6g}<extra></extra>"}]  # fmt: skip
+             "customdata": these["number"], "hovertemplate": "best, step %{x}: %{y:.6g}<extra></extra>"}]  # fmt: skip
 
 
 def _stopped(shown: Table) -> list[dict[str, Any]]:
@@ -145,13 +145,13 @@ def _stopped(shown: Table) -> list[dict[str, Any]]:
                       for number, step, mean, std in told])  # fmt: skip
     look = {"type": "scatter", "mode": "markers", "hovertemplate": "%{text}<extra></extra>"}
     marks = [{**look, "name": "stopped here", "x": ends["step"], "y": ends["value"], "text": texts,
-              "marker": {"color": colour, "symbol": symbol, "size": 9}}]  # fmt: skip
+              "customdata": ends["number"], "marker": {"color": colour, "symbol": symbol, "size": 9}}]  # fmt: skip
     known = np.isfinite(ends["predicted"])
     if known.any():
         those = ends.select(known)
         marks.append({
             **look, "name": "predicted end, one std", "y": those["predicted"], "text": texts[known],
-            "x": np.full(len(those), float(np.max(shown["step"]))),
+            "customdata": those["number"], "x": np.full(len(those), float(np.max(shown["step"]))),
             "error_y": {"array": np.nan_to_num(those["std"]), "color": colour, "thickness": 1, "width": 3},
             "marker": {"color": colour, "symbol": "diamond-open", "size": 7},
         })  # fmt: skip

@@ -47,8 +47,17 @@ def dropdown(
         {"label": label, "method": "restyle", "args": [{"visible": [owner == place for owner in owners]}]}
         for place, label in enumerate(labels)
     ]
-    menu = {"type": "dropdown", "buttons": buttons, "active": 0, "x": 1, "xanchor": "right", "y": 1,
-            "yanchor": "bottom", "pad": {"b": 20}, "showactive": True}  # fmt: skip
+    menu = {
+        "type": "dropdown",
+        "buttons": buttons,
+        "active": 0,
+        "x": 0,
+        "xanchor": "left",
+        "y": 1,
+        "yanchor": "bottom",
+        "pad": {"b": 20},
+        "showactive": True,
+    }  # fmt: skip; at the right are Plotly's buttons
     return traces, {"updatemenus": [menu]}
 
 

@@ -27,6 +27,7 @@ from sonde.trials.reason import one_line
 
 NEAREST = 500  # trials that are shown
 ROOM = 0.02  # around a line, for points at its ends
+FAINTEST_FAILURE = 0.6  # share of the ink of a failure that is far away: failures are what one looks for
 MANY = 5_000  # trials above which those that are shown are read by themselves
 TITLE = "Probability that a trial works"
 ALL_WORK = "no trial has failed, and none breaks a measured constraint"
@@ -162,8 +163,8 @@ def _trials(trials: Table, source: Source, state: str) -> dict[str, Any]:
     return {
         "type": "scatter", "mode": "markers", "x": x, "y": y, "cliponaxis": False,
         "name": state if state != "completed" else "worked",
-        "text": reasons, "hovertemplate": "%{text}<extra></extra>",
+        "text": reasons, "hovertemplate": "%{text}<extra></extra>", "customdata": trials["trial"],
         "marker": {"color": colour, "symbol": symbol, "size": 7 if state == "completed" else 9,
                    "line": {"color": "#ffffff", "width": 1},
-                   "opacity": np.maximum(trials["near"], FAINTEST)},
+                   "opacity": np.maximum(trials["near"], FAINTEST if state == "completed" else FAINTEST_FAILURE)},
     }  # fmt: skip

@@ -175,7 +175,7 @@ def _points(
     labels = [escaped(name, 24) for name in names]
     return [{
         "type": "scatter", "mode": "markers", "name": state, "x": part[f"value_{names[0]}"],
-        "y": part[f"value_{names[1]}"], "text": texts,
+        "y": part[f"value_{names[1]}"], "text": texts, "customdata": part["number"],
         "marker": {"color": colour, "symbol": symbol, "size": size, "opacity": opacity},
         "hovertemplate": f"{labels[0]} %{{x:.6g}}, {labels[1]} %{{y:.6g}}<br>%{{text}}<extra></extra>",
     }]  # fmt: skip

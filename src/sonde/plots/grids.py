@@ -9,12 +9,13 @@ import numpy as np
 
 from sonde.arrays import Array
 from sonde.errors import OptionError
-from sonde.plots.axes import axis_of, labels
+from sonde.plots.axes import axis_of, labels, log_ticks
 from sonde.plots.text import distinct, escaped
 from sonde.space import Space
 
 POINTS = 51  # of a continuous parameter
 CHOICES = 60  # of a parameter without order
+TITLE = 36  # characters of an axis' title, which must not reach into the next panel
 
 
 def grid(space: Space, name: str, points: int = POINTS) -> Array:
@@ -66,13 +67,20 @@ def positions(space: Space, name: str, numbers: Array) -> list[Any]:
 
 
 def axis_layout(space: Space, name: str, remark: str = "", room: float = 0.0) -> dict[str, Any]:
-    """Return the axis of a parameter, with a remark in its title, and room at both ends as a share of its range."""
-    title = {"text": f"{escaped(name)}{f' ({remark})' if remark else ''}"}
+    """Return the axis of a parameter, with a remark below its name, and room at both ends as a share of its range."""
+    title = {"text": escaped(name, TITLE) + (f"<br>({escaped(remark, TITLE)})" if remark else "")}
     if space[name].ordered:
         axis = axis_of(space, name)
         low, high = np.array(axis.edges) / (np.log(10) if axis.log else 1.0)
         ends = [float(low - room * (high - low)), float(high + room * (high - low))]
-        return {"title": title, "type": "log" if axis.log else "linear", "range": ends, "exponentformat": "power"}
+        ticks = log_ticks(np.exp(np.array(axis.edges))) if axis.log else {}
+        return {
+            "title": title,
+            "type": "log" if axis.log else "linear",
+            "range": ends,
+            "exponentformat": "power",
+            **ticks,
+        }
     known = shown_labels(space, name)
     return {"title": title, "type": "category", "categoryorder": "array", "categoryarray": known,
             "range": [-0.5, len(known) - 0.5]}  # fmt: skip

@@ -72,12 +72,15 @@ def figure(shown: Table, source: Source, objective: str | None = None, *, log: b
     values = shown["best"] if several else shown["value"]
     many = len(shown) > MANY
     axis = value_axis(values, "hypervolume" if several else objective or source.objectives.names[0], log=log)
+    if not np.isfinite(values).any():
+        axis |= {"showticklabels": False, "showgrid": False, "ticks": ""}  # or Plotly makes a scale up
     failed = int(np.sum(shown["state"] == "failed"))
     traces = [] if several else _ranges(shown) if many else _points(shown)
     notes = [f"{len(shown):,} trials, {failed:,} of them failed; the band is the range of each {len(shown) // GROUPS:,}"
              if many and not several else "", beyond(values, axis)]  # fmt: skip
     lane = [] if many else _lane(shown)
-    return Figure.of([*traces, *lane, _best(shown, several)], {
+    line = [_best(shown, several)] if np.isfinite(shown["best"]).any() else []
+    return Figure.of([*traces, *lane, *line], {
         "title": {"text": title, "subtitle": {"text": ". ".join(note for note in notes if note)}},
         "xaxis": {**trial_axis(shown["number"]), "anchor": "y2" if lane else "y"},
         "yaxis": {**axis, "domain": [LANE + 0.03 if lane else 0, 1]},
@@ -101,7 +104,7 @@ def _points(shown: Table) -> list[dict[str, Any]]:
             traces.append({
                 "type": "scatter", "mode": "markers", "name": state, "x": these["number"], "y": these["value"],
                 "marker": {"color": colour, "symbol": symbol, "size": 7, "opacity": 0.75},
-                "hovertemplate": f"trial %{{x}} ({state}): %{{y:.6g}}<extra></extra>",
+                "customdata": these["number"], "hovertemplate": f"trial %{{x}} ({state}): %{{y:.6g}}<extra></extra>",
             })  # fmt: skip
     return traces
 
@@ -118,6 +121,7 @@ def _lane(shown: Table) -> list[dict[str, Any]]:
                 "type": "scatter", "mode": "markers", "name": state, "x": these["number"], "yaxis": "y2",
                 "y": np.full(len(these), 0.5), "hovertemplate": f"trial %{{x}} {state}<extra></extra>",
                 "showlegend": state == "failed", "marker": {"color": colour, "symbol": symbol, "size": 7},
+                "customdata": these["number"],
             })  # fmt: skip
     return traces
 
@@ -145,15 +149,16 @@ def moves(best: Array) -> Any:
 def _best(shown: Table, several: bool) -> dict[str, Any]:
     """Return the best so far as steps: its improvements, of many those at the ends of groups, and the last trial."""
     best: Array = shown["best"]
-    places = moves(best)
+    places = improved = moves(best)
     if len(places) > MANY:
         places = np.linspace(places[0], len(best) - 1, GROUPS).astype(int)
     places = np.union1d(places, [len(best) - 1])
     places = places[np.isfinite(best[places])]
     what = "hypervolume" if several else "best"
     texts = [in_lines(shown["parameters"][place]) for place in places]
+    found = improved[np.searchsorted(improved, places, side="right") - 1]
     return {
         "type": "scatter", "mode": "lines", "name": f"{what} so far", "x": shown["number"][places], "y": best[places],
-        "line": {"shape": "hv", "width": 2.5, "color": ACCENT}, "text": texts,
+        "line": {"shape": "hv", "width": 2.5, "color": ACCENT}, "text": texts, "customdata": shown["number"][found],
         "hovertemplate": f"{what} after trial %{{x}}: %{{y:.6g}}<br>%{{text}}<extra></extra>",
     }  # fmt: skip

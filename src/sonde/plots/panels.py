@@ -26,21 +26,22 @@ class Panel(NamedTuple):
         return {"xaxis": self.x, "yaxis": self.y}
 
 
-def panels(count: int, columns: int = 3, gap: float = GAP) -> list[Panel]:
-    """Return panels in rows, from the top left; ``gap`` is that between columns."""
+def panels(count: int, columns: int = 3, gap: float = GAP, below: int = 0) -> list[Panel]:
+    """Return panels in rows, from the top left; ``gap`` is that between columns, ``below`` more pixels between rows."""
     wide = max(1, min(columns, count))
     high = math.ceil(count / wide)
-    return [_panel(i, _interval(i % wide, wide, gap), i // wide, high) for i in range(count)]
+    return [_panel(i, _interval(i % wide, wide, gap), (i // wide, high), below) for i in range(count)]
 
 
-def height(count: int, columns: int = 3) -> int:
+def height(count: int, columns: int = 3, below: int = 0) -> int:
     """Return the height of a figure with panels, in pixels."""
-    return HEIGHT * max(1, math.ceil(count / max(1, min(columns, count)))) + MARGINS
+    return (HEIGHT + below) * max(1, math.ceil(count / max(1, min(columns, count)))) + MARGINS
 
 
-def _panel(place: int, across: list[float], row: int, high: int) -> Panel:
+def _panel(place: int, across: list[float], rows: tuple[int, int], below: int) -> Panel:
     number = "" if place == 0 else str(place + 1)
-    up = _interval(high - 1 - row, high, BETWEEN / (HEIGHT * high))
+    row, high = rows
+    up = _interval(high - 1 - row, high, (BETWEEN + below) / ((HEIGHT + below) * high))
     return Panel(f"x{number}", f"y{number}", f"xaxis{number}", f"yaxis{number}", across, up)
 
 
@@ -59,8 +60,8 @@ def axes_of(panel: Panel, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any
 
 def headings(places: Sequence[Panel], texts: Sequence[str]) -> list[dict[str, Any]]:
     """Return a heading above each panel."""
-    look = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 3, "showarrow": False}
+    look = {"x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "yshift": 3, "showarrow": False}
     return [
-        {**look, "text": text, "x": place.across[0], "y": place.up[1]}
+        {**look, "text": text, "xref": f"{place.x} domain", "yref": f"{place.y} domain"}
         for place, text in zip(places, texts, strict=True)
     ]

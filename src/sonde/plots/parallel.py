@@ -115,8 +115,8 @@ def _lines(numbers: Integers, units: Array) -> list[dict[str, Any]]:
         traces.append({
             "type": "scatter", "mode": "lines", "x": x, "y": y, "line": {"color": shade, "width": 1.3},
             "opacity": 0.55, "showlegend": False, "name": "trials", "connectgaps": False,
-            "text": np.repeat([f"trial {number}" for number in numbers[group]], units.shape[1] + 1).tolist(),
-            "hovertemplate": "%{text}<extra></extra>",
+            "customdata": np.repeat(numbers[group], units.shape[1] + 1),
+            "hovertemplate": "trial %{customdata}<extra></extra>",
         })  # fmt: skip
     return traces
 
@@ -127,6 +127,7 @@ def _best(shown: Table, scales: list[Scale], units: Array) -> dict[str, Any]:
     return {"type": "scatter", "mode": "lines+markers", "name": f"best, trial {shown['number'][0]}",
             "x": np.arange(len(scales)), "y": np.where(np.isnan(units[0]), INACTIVE, units[0]), "text": texts,
             "line": {"color": ACCENT, "width": 3}, "marker": {"color": ACCENT, "size": 7}, "showlegend": True,
+            "customdata": np.repeat(shown["number"][0], len(scales)),
             "hovertemplate": "best: %{text}<extra></extra>"}  # fmt: skip
 
 

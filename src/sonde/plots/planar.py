@@ -63,14 +63,14 @@ def figure(shown: Table, source: Source, *, objective: str | None = None) -> Fig
     counted, best = shown.select(kinds == "cell"), shown.select(kinds == "best")
     edges = [np.unique(np.concatenate([counted[f"{own}_low"], counted[f"{own}_high"]])) for own in "xy"]
     counts = _matrix(counted, edges, "count")
+    up = value_axis(edges[1], value, log=_is_log(edges[1]))
     line = {"type": "scatter", "mode": "lines", "x": best["x_low"], "y": best["y_low"], "name": "best so far",
             "cliponaxis": False,
             "line": {"color": VERMILION, "width": 2.5, "shape": "hv"},
             "hovertemplate": "best after trial %{x}: %{y:.6g}<extra></extra>"}  # fmt: skip
     return Figure.of([_counted(np.nan_to_num(counts), *edges), line], {
         "title": {"text": TITLE, "subtitle": {"text": f"{shown.note}; the line is the best so far"}},
-        "xaxis": {"title": {"text": "trial"}},
-        "yaxis": {"title": {"text": value}, "type": "log" if _is_log(edges[1]) else "linear"}, "showlegend": False,
+        "xaxis": {"title": {"text": "trial"}}, "yaxis": {**up, "title": {"text": value}}, "showlegend": False,
     })  # fmt: skip
 
 

@@ -100,7 +100,7 @@ def _points(shown: Table, *, log: bool) -> list[dict[str, Any]]:
     points = {
         "type": "scatter", "mode": "markers", "x": shown["value"], "y": shown["mean"],
         "text": [f"trial {number}, {score:+.1f} deviations" for number, score in
-                 zip(shown["trial"], shown["score"], strict=True)],
+                 zip(shown["trial"], shown["score"], strict=True)], "customdata": shown["trial"],
         "hovertemplate": "%{text}<br>observed %{x:.6g}, predicted %{y:.6g}<extra></extra>",
         "marker": {"color": ACCENT, "size": 7, "opacity": 0.75},
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,7 @@ def of_parameter(space: Space, name: str, column: str) -> Scale:
     axis = axis_of(space, name)
     if space[name].ordered:
         ticks = [number for number in nice(axis.low, axis.high, log=axis.log) if axis.low <= number <= axis.high]
-        return Scale(name, column, axis.to_unit, [(float(axis.to_unit(number)), f"{number:.4g}") for number in ticks])
+        return Scale(name, column, axis.to_unit, [(float(axis.to_unit(number)), _short(number)) for number in ticks])
     known = labels(space, name)
     places = axis.to_unit(np.arange(len(known), dtype=float))
     by_label = dict(zip(known, places.tolist(), strict=True))
@@ -58,16 +59,32 @@ def of_values(values: Array, column: str, log: bool) -> Scale:
 
     ticks = [number for number in nice(low, high, log=log) if low <= number <= high]
     name = column.removeprefix("value_")
-    return Scale(name, column, units, [(float(units(number)), f"{number:.4g}") for number in ticks])
+    return Scale(name, column, units, [(float(units(number)), _short(number)) for number in ticks])
+
+
+def _short(number: float) -> str:
+    """Return the label of a tick: 0.001, or 1e-5."""
+    return re.sub(r"e([+-])0+", r"e\1", f"{number:.4g}").replace("e+", "e")
 
 
 def nice(low: float, high: float, *, log: bool) -> list[float]:
-    """Return round numbers in a range: powers of ten on a wide logarithmic one, else multiples of 1, 2 or 5."""
+    """Return round numbers in a range: powers of ten on a wide logarithmic one, else multiples of 1, 2 or 5.
+
+    On a logarithmic range of less than two decades they are 1, 2 and 5 times powers of ten, where these are some.
+    """
     if low == high:
         return [low]
-    if log and high / low >= 100:
-        exponents = np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)
-        return [float(f"1e{int(exponent)}") for exponent in exponents[:: -(-len(exponents) // TICKS)]]
+    if log:
+        exponents = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+        powers = [float(f"1e{int(exponent)}") for exponent in exponents]
+        if high / low >= 100:
+            inside = [power for power in powers if low * (1 - 1e-9) <= power <= high * (1 + 1e-9)]
+            return inside[:: -(-len(inside) // TICKS)]
+        known = [
+            float(f"{digit * power:.12g}") for power in powers for digit in (1, 2, 5) if low <= digit * power <= high
+        ]
+        if len(known) > 2:
+            return known
     rough = (high - low) / (TICKS - 1)
     unit = 10.0 ** np.floor(np.log10(rough))
     step = unit * next(factor for factor in (1, 2, 5, 10) if factor * unit >= rough * 0.999)

@@ -61,7 +61,7 @@ def _length(seconds: float) -> str:
 def _points(shown: Table, name: str, column: str, colour: str, _: str) -> list[dict[str, Any]]:
     return [{
         "type": "scatter", "mode": "markers", "name": name, "x": shown["number"], "y": _positive(shown[column]),
-        "marker": {"color": colour, "size": 6, "opacity": 0.7, "symbol": SYMBOLS[name]},
+        "marker": {"color": colour, "size": 6, "opacity": 0.7, "symbol": SYMBOLS[name]}, "customdata": shown["number"],
         "hovertemplate": f"{name} of trial %{{x}}: %{{y:.3g}} s<extra></extra>",
     }]  # fmt: skip
 

@@ -13,7 +13,17 @@ from sonde.plots.activity import in_words, required
 from sonde.plots.anchors import FAINTEST, Anchor, anchors, nearest, rows_around
 from sonde.plots.drawing import MODEL, band, dropdown, interval_lines
 from sonde.plots.figure import Figure
-from sonde.plots.grids import axis_layout, cells, checked_names, grid, is_stepped, positions, texts_of, varied
+from sonde.plots.grids import (
+    axis_layout,
+    cells,
+    checked_names,
+    grid,
+    is_stepped,
+    positions,
+    shown_labels,
+    texts_of,
+    varied,
+)
 from sonde.plots.panels import Panel, axes_of, height, panels
 from sonde.plots.source import Source
 from sonde.plots.table import Table, joined
@@ -24,6 +34,7 @@ from sonde.trials import History
 
 MOST = 12  # parameters that are shown unless they are named
 NEAREST = 150  # trials that are shown at a slice
+SIDE_BY_SIDE = 36  # characters of the labels of a panel
 ROOM = 0.04  # around a panel, for points at its edges
 WIDE = 1.96  # standard deviations, of a 95% interval
 TITLE = "The model along each parameter"
@@ -62,7 +73,8 @@ def figure(shown: Table, source: Source, *, objective: str | None = None) -> Fig
     if not len(shown):
         return Figure.empty(TITLE, shown.note)
     others, names = list(dict.fromkeys(shown["others"])), list(dict.fromkeys(shown["parameter"]))
-    places = panels(len(names))
+    below = _upright(source, names)
+    places = panels(len(names), below=below)
     groups = [
         [
             trace
@@ -82,9 +94,16 @@ def figure(shown: Table, source: Source, *, objective: str | None = None) -> Fig
     note = f"line and band: mean and 95% interval; the {NEAREST} nearest trials at most, paler further from the slice"
     note = "<br>".join([note, *filter(None, [shown.note.removeprefix(NOTE).removeprefix("; ")])])
     return Figure.of(traces, {
-        **layout, **menu, "title": {"text": TITLE, "subtitle": {"text": note}}, "height": height(len(names)),
-        "showlegend": False,
+        **layout, **menu, "title": {"text": TITLE, "subtitle": {"text": note}}, "showlegend": False,
+        "height": height(len(names), below=below),
     })  # fmt: skip
+
+
+def _upright(source: Source, names: list[str]) -> int:
+    """Return the pixels below each row of panels for labels that do not fit side by side, and stand upright."""
+    known = [shown_labels(source.space, name) for name in names if not source.space[name].ordered]
+    longest = [max(map(len, texts)) for texts in known if len(texts) * max(map(len, texts)) > SIDE_BY_SIDE]
+    return 6 * max(longest, default=0)
 
 
 def _steepest(source: Source, model: Model, anchor: Anchor, names: list[str]) -> list[str]:
@@ -171,7 +190,7 @@ def _model(model: Table, source: Source, name: str) -> list[dict[str, Any]]:
 def _trials(trials: Table, source: Source, name: str) -> dict[str, Any]:
     return {
         "type": "scatter", "mode": "markers", "x": positions(source.space, name, trials["value"]), "y": trials["mean"],
-        "text": [f"trial {number}" for number in trials["trial"]],
+        "text": [f"trial {number}" for number in trials["trial"]], "customdata": trials["trial"],
         "hovertemplate": "%{text}: %{y:.6g}<extra></extra>",
         "marker": {"color": ACCENT, "size": 6, "opacity": np.maximum(trials["near"], FAINTEST)},
     }  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import json
 import math
@@ -16,6 +15,7 @@ import numpy as np
 
 from sonde.errors import OptionError
 from sonde.extras import require
+from sonde.html import escaped, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,13 +108,10 @@ class Table:
         return f"{self.text(SHOWN)}{note}"
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_short(cell))}</td>" for cell in row.values()) + "</tr>"
-            for row in self.select(slice(SHOWN)).rows()
-        )
-        more = f"<p>{len(self):,} rows in all</p>" if len(self) > SHOWN else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        rows = [list(row.values()) for row in self.select(slice(SHOWN)).rows()]
+        more = [f"{len(self):,} rows in all"] if len(self) > SHOWN else []
+        notes = "".join(f"<p>{escaped(note)}</p>" for note in [*more, *filter(None, [self.note])])
+        return f"{table(rows, self.names)}{notes}"
 
 
 def _short(cell: Any) -> str:

@@ -36,9 +36,15 @@ LINES = tuple((place / SCALE[-2][0], colour) for place, colour in SCALE[:-1])
 GREYS = ((0.0, "rgba(138,146,155,0.08)"), (1.0, "rgba(138,146,155,0.9)"))
 
 _LIGHT = {"ink": "#1c2733", "soft": "#5b6770", "grid": "#e6e9ed", "paper": "#ffffff",
-          "veil": "rgba(255,255,255,0.7)"}  # fmt: skip
-_DARK = {"ink": "#e6e9ed", "soft": "#9aa5b1", "grid": "#2b333c", "paper": "#14191f",
-         "veil": "rgba(20,25,31,0.7)"}  # fmt: skip
+          "veil": "rgba(255,255,255,0.7)", "menu": "#1c2733"}  # fmt: skip
+_DARK = {
+    "ink": "#e6e9ed",
+    "soft": "#9aa5b1",
+    "grid": "#2b333c",
+    "paper": "#14191f",
+    "veil": "rgba(20,25,31,0.7)",
+    "menu": "#7d8792",
+}  # fmt: skip; Plotly's menus are nearly white where one points to them
 
 
 def template(*, dark: bool = False) -> dict[str, Any]:
@@ -66,6 +72,9 @@ def template(*, dark: bool = False) -> dict[str, Any]:
                        "bgcolor": "rgba(0,0,0,0)"},
             "hoverlabel": {"bgcolor": colour["paper"], "bordercolor": colour["grid"],
                            "font": {"color": colour["ink"], "family": FONT}},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colour["soft"], "activecolor": colour["ink"]},
+            "updatemenudefaults": {"bgcolor": colour["paper"], "bordercolor": colour["grid"],
+                                   "font": {"color": colour["menu"], "size": 12}},
             "margin": {"l": 64, "r": 24, "t": 84, "b": 56},
             "annotationdefaults": {"font": {"color": colour["soft"], "size": 12}, "showarrow": False,
                                    "bgcolor": colour["veil"], "borderpad": 0},

@@ -19,6 +19,7 @@ TITLE = "Timeline of the workers"
 MANY = 2_000  # trials above which busy shares are shown
 ROWS = 40  # workers, or groups of workers
 SPANS = 200  # of time
+NARROW = 0.003  # share of the whole time below which a bar is hardly a pixel wide
 UNITS = (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0), ("seconds", 1.0), ("milliseconds", 1e-3))
 UNKNOWN = "unknown worker"
 
@@ -71,6 +72,7 @@ def _bars(
 ) -> tuple[list[dict[str, Any]], list[str], str]:
     rows = distinct([escaped(name, 32) for name in workers])
     labels = np.array(rows, dtype=object)[turns]
+    edge = _edge(shown)
     traces = []
     for state, (colour, _) in STATES.items():
         these = shown["state"] == state
@@ -80,8 +82,8 @@ def _bars(
             traces.append({
                 "type": "bar", "orientation": "h", "name": state, "y": list(labels[these]),
                 "base": own["started"] / size, "x": (own["finished"] - own["started"]) / size, "width": 0.7,
-                "text": texts, "textposition": "none",
-                "marker": {"color": colour, "line": {"width": 0.5, "color": "rgba(255,255,255,0.6)"}},
+                "text": texts, "textposition": "none", "customdata": own["number"],
+                "marker": {"color": colour, "line": edge if edge["width"] < 1 else {**edge, "color": colour}},
                 "hovertemplate": "%{text}<extra></extra>",
             })  # fmt: skip
     repeated = shown["retry_of"] != NONE
@@ -93,6 +95,12 @@ def _bars(
             "marker": {"symbol": "triangle-right", "size": 9, "color": STATES["failed"][0]},
         })  # fmt: skip
     return traces, rows, _note(shown, len(workers))
+
+
+def _edge(shown: Table) -> dict[str, Any]:
+    """Return the lines around the bars: they part them, or give bars that would be too narrow to be seen a width."""
+    lasted, whole = np.median(shown["finished"] - shown["started"]), float(shown["finished"].max())
+    return {"width": 0.5, "color": "rgba(255,255,255,0.6)"} if lasted > NARROW * whole else {"width": 1.5}
 
 
 def _text(row: dict[str, Any]) -> str:

@@ -54,8 +54,9 @@ def _drawn(plot: Plots, name: str, description: str, options: dict[str, str]) ->
         return Drawn(name, description, reason=f"{type(error).__name__}: {error}")
     if not figure["data"]:
         return Drawn(name, description, reason=table.note or "nothing to show")
-    heading = _headless(figure["layout"])
-    return Drawn(name, description, *heading, figure, table)
+    title, subtitle = _headless(figure["layout"])
+    title += "".join(f" for {objective}" for objective in options.values() if " for " not in title)
+    return Drawn(name, description, title, subtitle, figure, table)
 
 
 def _headless(layout: dict[str, Any]) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from sonde.plots.axes import axis_of
 from sonde.space import Space
 from sonde.space.choices import label
 from sonde.trials import State, Trial
-from sonde.trials.reason import one_line
+from sonde.trials.reason import kind, one_line
 
 CHI_SQUARED = 20.0  # of a region beyond which it is no chance: one in 10^5, for the best of many thresholds
 MOST = 2000  # trials on which a region is looked for, evenly spaced
@@ -41,7 +40,7 @@ def reasons_of(trials: Sequence[Trial]) -> list[Reason]:
     for trial in trials:
         if trial.state is State.FAILED:
             text = one_line(trial.error or "") or "no reason was given"
-            groups.setdefault(re.sub(r"[0-9]+", "#", text), Reason(text, [])).trials.append(trial)
+            groups.setdefault(kind(text), Reason(text, [])).trials.append(trial)
     return sorted(groups.values(), key=lambda reason: -len(reason.trials))
 
 

@@ -21,9 +21,16 @@
     return Object.assign({}, figure.layout, { template: template, autosize: true, width: undefined, height: undefined });
   }
   function draw(figure, place) {
-    return Plotly.react(places[place], { data: figure.data, layout: layoutOf(figure), frames: figure.frames, config: config });
+    var element = places[place], shown = stacked(figure, element.clientWidth);
+    if (shown.layout.height) element.style.height = shown.layout.height + "px";
+    var buttons = element.clientWidth < 480 ? { displayModeBar: false } : {}; // they would cover menus
+    return Plotly.react(element, { data: shown.data, layout: layoutOf(shown), frames: figure.frames, config: Object.assign({}, config, buttons) });
   }
   function drawAll() { figures.forEach(draw); }
+  var wide = window.innerWidth;
+  window.addEventListener("resize", function () { // such as when a phone is turned
+    if (window.Plotly && document.documentElement.dataset.drawn && Math.abs(window.innerWidth - wide) > 100) { wide = window.innerWidth; drawAll(); }
+  });
   function drawFrom(place) {
     if (place === figures.length) { document.documentElement.dataset.drawn = "all"; return; }
     draw(figures[place], place);

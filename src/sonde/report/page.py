@@ -66,7 +66,7 @@ def _scripts(figures: list[dict[str, Any]]) -> tuple[str, str]:
     """
     from plotly.offline import get_plotlyjs
 
-    plotly, own = get_plotlyjs().replace("\r\n", "\n"), _own("page.js")
+    plotly, own = get_plotlyjs().replace("\r\n", "\n"), _stacking() + _own("page.js")
     packed = base64.b64encode(gzip.compress(plotly.encode(), mtime=0)).decode()
     templates = {"light": template(), "dark": template(dark=True)}
     data = _json("data-figures", figures) + _json("data-templates", templates)
@@ -85,6 +85,12 @@ def _policy(*scripts: str) -> str:
     hashes = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     rules = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
     return f"<meta http-equiv=\"Content-Security-Policy\" content=\"{rules}base-uri 'none'; form-action 'none'\">"
+
+
+def _stacking() -> str:
+    """Return the script that stacks panels on a narrow page, which is a module in the dashboard."""
+    text = files("sonde.plots").joinpath("stacked.js").read_text(encoding="utf-8")
+    return text.replace("export function", "function")
 
 
 def _own(name: str) -> str:

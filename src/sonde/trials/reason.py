@@ -28,6 +28,11 @@ def one_line(error: str) -> str:
     return f"{first}: {own or lines[-1].strip()}"
 
 
+def kind(reason: str) -> str:
+    """Return what reasons have in common that differ in numbers only."""
+    return re.sub(r"[0-9]+", "#", reason)
+
+
 def _of_traceback(lines: list[str]) -> str | None:
     """Return the line of the last exception of a traceback; with the next line if it ends with a colon."""
     headers = [i for i, line in enumerate(lines) if _HEADER.match(line)]

@@ -277,8 +277,24 @@ def test_hostile_names_are_text_everywhere(page: Page, server: Server) -> None:
         expect(page.locator("main")).to_contain_text("<script>alert(1)</script>")
         assert page.locator("main script").count() == 0, place
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), place
+        if place == "/model":
+            a_menu_keeps_its_choice(page)
     page.evaluate(GO, "#/")
     expect(page.get_by_role("link", name="<script>alert(1)</script>")).to_be_visible()
+
+
+def a_menu_keeps_its_choice(page: Page) -> None:
+    """It is not covered by Plotly's buttons, and a figure that is drawn anew shows what was chosen."""
+    plot, menu = page.locator(".plot").first, page.locator(".updatemenu-header").first
+    plot.hover()  # the buttons appear
+    menu.click()
+    page.locator(".updatemenu-dropdown-button").last.click()
+    expect(menu).to_contain_text("others at: centre")
+    page.get_by_role("button", name=re.compile("Dark colours")).click()
+    expect(plot.locator(".updatemenu-header text").first).to_contain_text("others at: centre")
+    shown = plot.evaluate("({data, layout}) => [layout.updatemenus[0].active, data[0].visible, data.at(-1).visible]")
+    assert shown == [1, False, True]
+    page.get_by_role("button", name=re.compile("Light colours")).click()
 
 
 def test_a_study_of_several_objectives_has_a_front_to_click_on(page: Page, server: Server) -> None:
@@ -288,7 +304,7 @@ def test_a_study_of_several_objectives_has_a_front_to_click_on(page: Page, serve
     added = [{"params": {"x": i / 10, "n": 1}, "value": {"loss": i, "time": 9 - i}} for i in range(6)]
     server.post(f"{path}/add", {"trials": added})
     page.goto(f"{page.url.partition('#')[0]}#/study/front")
-    points = page.locator(".scatterlayer .point")
+    points = page.locator(".scatterlayer .trace").last.locator(".point")  # of the front, which is drawn last
     expect(points.first).to_be_attached()
     box = points.first.bounding_box()
     assert box is not None

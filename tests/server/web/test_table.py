@@ -164,6 +164,16 @@ def test_an_overview_has_the_best_and_the_reasons_of_failures(server: Server, pa
     assert len(drawn["best"]) == 60
 
 
+def test_failures_that_differ_in_numbers_are_counted_together(server: Server) -> None:
+    path = server.study("memory")
+    reasons = [f"tried to allocate {size} MiB" for size in (512, 20, 7)] + ["no device", "no disk", "no device"]
+    server.post(f"{path}/add", {"trials": [{"params": {"x": 0.5, "n": 1}, "failed": each} for each in reasons]})
+    assert server.get(f"{path}/overview").data["failures"] == [
+        {"reason": "tried to allocate 7 MiB", "count": 3, "last": 2}, {"reason": "no device", "count": 2, "last": 5},
+        {"reason": "no disk", "count": 1, "last": 4},
+    ]  # fmt: skip
+
+
 def test_a_broken_constraint_is_not_the_best(server: Server) -> None:
     path = server.study("constrained")
     added = [{"params": {"x": 0.1, "n": 1}, "value": 1.0, "constraints": {"memory": 5.0}},

@@ -16,6 +16,7 @@ from sonde.plots.static.ticks import set_ticks
 from sonde.plots.static.values import colour, column, plain
 
 PADDING = 0.05  # around the data
+WIDE = 0.6  # how wide a character is, as a share of its height
 SOLID = ("heatmap", "contour")  # traces that fill their axes
 
 
@@ -159,7 +160,7 @@ class Frames:
             axis.set_visible(False)
             return
         set_ticks(axis, wanted, self._kind(name), self._categories.get(name, []))
-        self._set_look(axes, axis, wanted, letter)
+        self._set_look(axes, axis, wanted, name)
         if self._owner(name) is not axes:
             axis.set_tick_params(labelbottom=False, labelleft=False)
             axis.set_label_text("")
@@ -173,9 +174,10 @@ class Frames:
             return self.pairs.get(pair, self._firsts[name])
         return self._firsts[name]
 
-    def _set_look(self, axes: Axes, axis: Any, wanted: dict[str, Any], letter: Any) -> None:
+    def _set_look(self, axes: Axes, axis: Any, wanted: dict[str, Any], name: str) -> None:
+        letter: Any = name[0]
         size = float(wanted.get("tickfont", {}).get("size", self.layout.size - 1))
-        axes.tick_params(axis=letter, labelsize=size, pad=4, labelrotation=-float(wanted.get("tickangle") or 0),
+        axes.tick_params(axis=letter, labelsize=size, pad=4, labelrotation=self._rotation(axes, wanted, name, size),
                          labelcolor=colour(wanted.get("tickfont", {}).get("color", self.layout.ink)))  # fmt: skip
         if wanted.get("side") in ("top", "right"):
             axis.set_ticks_position(wanted["side"])
@@ -187,6 +189,16 @@ class Frames:
         axis.set_label_text(plain(title.get("text") or ""), color=colour(font.get("color", self.layout.ink)),
                             fontsize=float(font.get("size", self.layout.size)))  # fmt: skip
         axis.labelpad = float(title.get("standoff", 8)) * 0.6
+
+    def _rotation(self, axes: Axes, wanted: dict[str, Any], name: str, size: float) -> float:
+        """Return the angle of the labels: upright where texts below an axis do not fit side by side."""
+        if wanted.get("tickangle") is not None:
+            return -float(wanted["tickangle"])
+        texts = self._categories.get(name) or wanted.get("ticktext") or ()
+        if name[0] == "y" or not len(texts):
+            return 0.0
+        room = float(axes.get_position().width) * float(self.figure.get_size_inches()[0]) * 72 / len(texts)
+        return 90.0 if WIDE * size * max(len(plain(text)) for text in texts) > room else 0.0
 
     def _least(self, name: str) -> float:
         """Return the least value along an axis."""

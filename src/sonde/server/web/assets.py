@@ -17,6 +17,7 @@ from pathlib import Path
 from fastapi import Response
 
 STATIC = Path(__file__).parent / "static"
+SHARED = Path(__file__).parents[2] / "plots" / "stacked.js"  # which reports have, too
 KINDS = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -63,9 +64,8 @@ class Asset:
 @cache
 def files() -> dict[str, Asset]:
     """Return all files by name: what is not here does not exist, whatever the address says."""
-    return {
-        path.name: Asset.of(path.read_bytes(), KINDS[path.suffix]) for path in STATIC.iterdir() if path.suffix in KINDS
-    }
+    found = [path for path in (*STATIC.iterdir(), SHARED) if path.suffix in KINDS]
+    return {path.name: Asset.of(path.read_bytes(), KINDS[path.suffix]) for path in found}
 
 
 @cache

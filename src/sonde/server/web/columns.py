@@ -26,7 +26,7 @@ from sonde.storage.sql.tables import studies, trials
 from sonde.trials import State
 from sonde.trials.objectives import Objectives
 from sonde.trials.outcome import unpack_objectives
-from sonde.trials.reason import one_line
+from sonde.trials.reason import kind, one_line
 from sonde.trials.trial import unpack_row
 
 TOGETHER = 5000  # rows that are read before others may go on
@@ -162,10 +162,12 @@ def _study(connection: sa.Connection, key: str) -> Any:
 
 
 class _Names:
-    """Texts that many trials share, by index: of a text its line."""
+    """Texts that many trials share, by index: of a text its line. Those that differ in numbers only are of one kind."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
+        self.kinds: list[int] = []  # of each text
+        self._kinds: dict[str, int] = {}
         self._index: dict[str, int] = {}  # by line
         self._known: dict[str, int] = {}  # by text, of the last ones: computing the line takes time
 
@@ -177,6 +179,7 @@ class _Names:
             found = self._index.setdefault(line, len(self.texts))
             if found == len(self.texts):
                 self.texts.append(line)
+                self.kinds.append(self._kinds.setdefault(kind(line), len(self._kinds)))
             if len(self._known) > KNOWN:
                 self._known.clear()
             self._known[text] = found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -122,16 +121,16 @@ def overview(columns: Columns) -> dict[str, Any]:
 
 
 def _failures(columns: Columns) -> list[dict[str, Any]]:
-    """Return the reasons of failures, the most frequent first."""
-    found = Counter(columns["error"][columns.in_state("failed")].tolist()).most_common(REASONS)
+    """Return the reasons of failures, the most frequent first; those that differ in numbers only are one."""
+    failed = columns.in_state("failed")
+    kinds = np.array([*columns.errors.kinds, -1])[columns["error"][failed]]  # the index -1 is that of no reason
+    known, counts = np.unique(kinds, return_counts=True)
+    most = np.argsort(-counts, kind="stable")[:REASONS]
+    last = [int(failed[kinds == own][-1]) for own in known[most]]
     return [
-        {"reason": columns.errors.of(index) or "", "count": count, "last": _last(columns, index)}
-        for index, count in found
+        {"reason": columns.errors.of(columns["error"][number]) or "", "count": count, "last": number}
+        for number, count in zip(last, counts[most].tolist(), strict=True)
     ]
-
-
-def _last(columns: Columns, error: int) -> int:
-    return int(np.flatnonzero(columns["error"] == error)[-1])
 
 
 def _per_hour(finished: Any) -> float | None:

@@ -5,6 +5,7 @@ import { badge, empty, fill, h, loading, name, table } from "./dom.js";
 import { count, number, objectives, parameter } from "./format.js";
 import { drawOwn } from "./figure.js";
 import { link, go } from "./router.js";
+import { wide } from "./spark.js";
 import { stateOf } from "./studies.js";
 
 const DASHES = ["solid", "dash", "dot", "dashdot"];
@@ -29,16 +30,28 @@ export async function show(main, { query, signal, title }) {
   const rows = [["State", (one) => badge(stateOf({ counts: one.overview.counts, paused: one.settings.paused }))], ["Direction", (one) => one.goals.map((goal) => goal.direction).join(", ")], ["Strategy", (one) => one.settings.strategy],
     ["Trials", (one) => count(one.overview.trials)], ["Failed", (one) => count(one.overview.counts.failed)], ["Best value", (one) => number(one.overview.best?.values[0])],
     ["Best trial", (one) => (one.overview.best ? h("a", { href: link(["study", one.study, "trial", String(one.overview.best.number)]) }, String(one.overview.best.number)) : "–")],
-    ...names.map((key) => [name(key), (one) => (one.overview.best && key in one.overview.best.params ? name(parameter(one.overview.best.params[key])) : "–")])];
+    ...names.map((key) => [name(key, { title: key }), (one) => (one.overview.best && key in one.overview.best.params ? shown(one.overview.best.params[key]) : "–")])];
   fill(main, crumbs, head, h("div", { class: "grid" }, h("figure", { class: "card figure" }, h("h2", null, "Best so far"), body),
-    h("section", { class: "card flush" }, table("Studies side by side", [{ title: h("span", { class: "unseen" }, "What"), cell: ([term]) => h("span", { class: "soft" }, term) }, ...told.map((one) => ({ title: h("a", { href: link(["study", one.study]) }, name(one.study)), numeric: true, cell: ([, cell]) => cell(one) }))], rows))));
-  if (session.current.plotly && drawn.length) await drawOwn(plot, drawn.map((one, i) => ({ type: "scatter", mode: one.spark.best.length > 1 ? "lines" : "markers", name: short(one.study), x: one.spark.numbers.map((own) => own + 1), y: one.spark.best.map((value) => (typeof value === "number" ? value : null)), line: { shape: "hv", width: 2, dash: DASHES[i % DASHES.length] } })), { xaxis: { title: { text: "trials" }, type: uneven(drawn) ? "log" : "linear" }, yaxis: { title: { text: "best so far" } }, showlegend: true }, signal);
+    h("section", { class: "card flush sides" }, table("Studies side by side", [{ title: h("span", { class: "unseen" }, "What"), cell: ([term]) => h("span", { class: "soft" }, term) }, ...told.map((one) => ({ title: h("a", { href: link(["study", one.study]), title: one.study }, name(one.study)), numeric: true, cell: ([, cell]) => cell(one) }))], rows))));
+  if (session.current.plotly && drawn.length) await drawOwn(plot, drawn.map((one, i) => ({ type: "scatter", mode: one.spark.best.length > 1 ? "lines" : "markers", name: short(one.study), x: one.spark.numbers.map((own) => own + 1), y: one.spark.best.map((value) => (typeof value === "number" ? value : null)), line: { shape: "hv", width: 2, dash: DASHES[i % DASHES.length] } })), { xaxis: { title: { text: "trials" }, type: uneven(drawn) ? "log" : "linear" }, yaxis: { title: { text: "best so far" }, ...valueAxis(drawn) }, showlegend: true }, signal);
 }
 
 /** Whether some studies have so many more trials that the others would be a line at the edge. */
 function uneven(drawn) {
   const trials = drawn.map((one) => one.spark.trials);
   return Math.max(...trials) > 20 * Math.min(...trials);
+}
+
+/** A logarithmic axis where that helps. */
+function valueAxis(drawn) {
+  const values = drawn.flatMap((one) => one.spark.best).filter((value) => typeof value === "number");
+  if (!wide(values)) return { type: "linear" };
+  return { type: "log", exponentformat: "power", dtick: Math.max(1, Math.round(Math.log10(Math.max(...values) / Math.min(...values)) / 5)) };
+}
+
+function shown(value) {
+  const text = parameter(value);
+  return name(text, { title: text });
 }
 
 /** A name as Plotly shows it: its text is never read as markup. */

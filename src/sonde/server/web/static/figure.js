@@ -3,14 +3,17 @@
 import { at, get, session } from "./api.js";
 import { empty, fill, h, loading, problem, table } from "./dom.js";
 import { count, number } from "./format.js";
+import { columnsAt, stacked } from "./stacked.js";
 import { isDark, onTheme } from "./theme.js";
 
 const CONFIG = {
   displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
   showSendToCloud: false, plotlyServerURL: "", // nothing leaves this server
 };
+const ROOMY = 480; // pixels of a figure that has room for Plotly's buttons beside its own menus
 const TITLE = 60; // pixels of a figure's title, which is the page's here
 const ENTITIES = { lt: "<", gt: ">", amp: "&", "#36": "$", "#37": "%" }; // what the server escapes for Plotly
+const asText = (text) => text.replaceAll("<br>", "; ").replace(/&(#?\w+);/g, (whole, one) => ENTITIES[one] ?? whole);
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
 let library = null, themes = null;
@@ -37,19 +40,29 @@ export async function draw(element, { data, layout }, clicked) {
   const template = both[isDark() ? "dark" : "light"];
   const own = {
     ...layout, template, title: undefined, autosize: true, width: undefined, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    uirevision: layout.uirevision ?? "kept", // where a reader has zoomed in, new results change nothing
     margin: { l: 56, r: 12, b: 44, ...layout.margin, t: layout.margin?.t ? Math.max(12, layout.margin.t - TITLE) : layout.annotations?.length ? 40 : 12 }, ...(STILL.matches ? { transition: { duration: 0 } } : {}),
   };
-  if (!element.data) fill(element); // what stood in its place
-  await Plotly.react(element, data, own, CONFIG);
+  if (element.data) keepMenu(element, data, own); else fill(element); // what stood in its place
+  const buttons = element.clientWidth < ROOMY ? { displayModeBar: false } : {}; // they would cover menus
+  await Plotly.react(element, data, own, { ...CONFIG, ...buttons });
   if (clicked && !element.listens) {
     element.listens = true;
     element.on("plotly_click", (event) => clicked(event.points[0]));
   }
 }
 
-/** The number of the trial that a point of a figure stands for, or null. */
+/** Have a new figure show what a reader has chosen in the menu of the former one. */
+function keepMenu(element, data, layout) {
+  const active = element.layout.updatemenus?.[0]?.active, menu = layout.updatemenus?.[0], chosen = menu?.buttons[active];
+  if (!active || !chosen) return;
+  menu.active = active;
+  chosen.args[0].visible.forEach((visible, place) => { data[place].visible = visible; });
+}
+
+/** The number of the trial that a point of a figure stands for, or null; the numbers of cells are counts. */
 export function trialOf(point) {
-  const told = [point.customdata].flat()[0];
+  const told = point.data.type === "heatmap" ? null : [point.customdata].flat()[0];
   return Number.isInteger(told) ? told : null;
 }
 
@@ -65,7 +78,7 @@ export function figureCard(study, about, { signal, height = 360, clicked, contro
   const body = h("div", { class: "figure-body", style: `--height: ${height}px` }, loading("the figure"));
   const numbers = h("details", { toggle: () => numbers.open && showNumbers() }, h("summary", null, "The numbers"));
   const element = h("figure", { class: "card figure" }, h("div", { class: "figure-head" }, title, note), controls.length ? h("div", { class: "options" }, controls.map((own) => own(choose))) : null, body, numbers);
-  let wanted = false, last = null;
+  let wanted = false, last = null, columns = 0;
 
   function choose(name, value) {
     if (value === "") delete options[name]; else options[name] = value;
@@ -86,7 +99,9 @@ export function figureCard(study, about, { signal, height = 360, clicked, contro
       const asked = first ?? get(path(), signal);
       first = null;
       const told = await asked;
-      if (told.problem) { last = null; return void fill(body, empty("Nothing to draw yet", h("p", null, told.problem))); }
+      const nothing = told.problem ?? (told.data.length ? null : told.layout.annotations?.[0]?.text ?? "");
+      body.classList.toggle("slim", nothing !== null);
+      if (nothing !== null) { last = null; return void fill(body, empty("Nothing to draw yet", h("p", null, asText(nothing)))); }
       if (JSON.stringify(told) === JSON.stringify(last)) return;
       last = told;
       await paint();
@@ -100,10 +115,13 @@ export function figureCard(study, about, { signal, height = 360, clicked, contro
 
   async function paint() {
     if (!last) return;
-    note.textContent = (last.layout?.title?.subtitle?.text ?? "").replaceAll("<br>", "; ").replace(/&(#?\w+);/g, (whole, one) => ENTITIES[one] ?? whole);
-    plot.style.height = `${last.layout?.height ?? height}px`;
+    note.textContent = asText(last.layout?.title?.subtitle?.text ?? "");
     if (!plot.isConnected) fill(body, plot);
-    await draw(plot, structuredClone(last), clicked);
+    columns = columnsAt(last.layout, plot.clientWidth);
+    const shown = stacked(last, plot.clientWidth);
+    plot.style.height = `${shown.layout.height ?? height}px`;
+    body.style.setProperty("--height", plot.style.height);
+    await draw(plot, structuredClone({ ...shown, layout: { ...shown.layout, uirevision: JSON.stringify(options) } }), clicked);
   }
 
   async function showNumbers() {
@@ -123,8 +141,12 @@ export function figureCard(study, about, { signal, height = 360, clicked, contro
     if (entries.some((one) => one.isIntersecting)) { seen = true; watching.disconnect(); if (wanted) refresh(); }
   }, { rootMargin: "200px" });
   if (!seen) watching.observe(element);
+  const resized = new ResizeObserver(() => { // such as when a phone is turned
+    if (last?.layout && plot.isConnected && columns && columnsAt(last.layout, plot.clientWidth) !== columns) paint();
+  });
+  resized.observe(body);
   const unwatch = onTheme(paint);
-  signal.addEventListener("abort", () => { watching.disconnect(); unwatch(); if (plot.listens || plot.data) window.Plotly?.purge(plot); });
+  signal.addEventListener("abort", () => { watching.disconnect(); resized.disconnect(); unwatch(); if (plot.listens || plot.data) window.Plotly?.purge(plot); });
   return { element, refresh };
 }
 

@@ -9,6 +9,7 @@ import { go } from "./router.js";
 const TABS = { // by a part of the figure's name; what is in no other tab is in the last
   front: /front|hypervolume/, model: /slice|contour|importance|parallel|predict|calibration|feasib/, curves: /curve/, workers: /timeline|worker|seconds/,
 };
+const WIDE = /slice|contour|parallel|planar|timeline|distribution/; // with several panels, or many things side by side
 const NOTHING = {
   front: "This study has no figures of a front yet.", model: "There is no figure of the model yet: it needs a few results.",
   curves: "No trial has reported a learning curve.", workers: "No trial has run yet.", more: "This study has no other figures.",
@@ -21,10 +22,10 @@ export async function open(place, state, tab) {
 
   async function list() {
     const told = await get(at(study, "figures"), signal);
-    const mine = told.figures.filter((one) => tabOf(one.name) === tab);
+    const own = told.figures.filter((one) => tabOf(one.name) === tab), mine = [...own.filter(isWide), ...own.filter((one) => !isWide(one))];
     if (mine.map((one) => one.name).join() === [...cards.keys()].join() && cards.size) return;
     cards = new Map(mine.map((one) => [one.name, card(one)]));
-    fill(place, mine.length ? h("div", { class: "grid" }, [...cards.values()].map((own) => wide(own.element, mine.length))) : empty(NOTHING[tab]));
+    fill(place, mine.length ? h("div", { class: "grid" }, [...cards.values()].map((card, i) => placed(card.element, mine, i))) : empty(NOTHING[tab]));
   }
 
   function card(about) {
@@ -47,8 +48,12 @@ function tabOf(figure) {
   return Object.entries(TABS).find(([, own]) => own.test(figure))?.[0] ?? "more";
 }
 
-function wide(element, many) {
-  element.classList.add(many > 1 ? "six" : "twelve");
+const isWide = (one) => WIDE.test(one.name);
+
+/** Two narrow figures stand side by side, after the wide ones; the last of an odd number has a row of its own. */
+function placed(element, all, place) {
+  const narrow = all.filter((one) => !isWide(one)).length, alone = place === all.length - 1 && narrow % 2 === 1;
+  element.classList.add(isWide(all[place]) || alone ? "twelve" : "six");
   return element;
 }
 

@@ -15,7 +15,7 @@ export async function open(place, state) {
     return { refresh: async () => { if (begun) await begun.refresh(); else if (state.overview.trials) begun = await open(place, state); } };
   }
   const several = goals.length > 1;
-  const clicked = (point) => { const number = trialOf(point) ?? (point.data.mode === "markers" && !several ? point.x : null); if (number !== null) go(["study", study, "trial", String(number)]); };
+  const clicked = (point) => { const number = trialOf(point); if (number !== null) go(["study", study, "trial", String(number)]); };
   const figure = figureCard(study, { name: "first", title: several ? "Pareto front" : "Best so far" }, { signal, height: 380, clicked, seen: true, first: state.first });
   const best = h("section", { class: "card" }), why = h("section", { class: "card" }, h("h2", null, "Strategy"), loading("the reason"));
   const failures = h("section", { class: "card six" }), pending = h("section", { class: "card six" });

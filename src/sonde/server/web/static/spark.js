@@ -4,8 +4,14 @@ import { s } from "./dom.js";
 
 const WIDTH = 132, HEIGHT = 30, EDGE = 3;
 
+/** Whether values are positive and span so much that a logarithmic scale shows more of them. */
+export function wide(values) {
+  return values.length > 0 && Math.min(...values) > 0 && Math.max(...values) > 100 * Math.min(...values);
+}
+
 export function sparkline(best, what) {
-  const known = best.map((value, place) => [place, value]).filter(([, value]) => typeof value === "number");
+  const numbers = best.filter((value) => typeof value === "number"), scaled = wide(numbers) ? Math.log : (value) => value;
+  const known = best.map((value, place) => [place, value]).filter(([, value]) => typeof value === "number").map(([place, value]) => [place, scaled(value)]);
   if (known.length < 2) return s("svg", { class: "spark", width: WIDTH, height: HEIGHT, "aria-hidden": "true" });
   const values = known.map(([, value]) => value);
   const low = Math.min(...values), range = Math.max(...values) - low || 1;
