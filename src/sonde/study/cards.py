@@ -38,7 +38,8 @@ def counted(history: History) -> str:
 
 
 def _facts(study: StudyReader, history: History, strategy: Strategy) -> Iterator[tuple[str, Any]]:
-    yield "goal", f"{history.objectives.described} over {len(study.space)} parameters"
+    number = len(study.space)
+    yield "goal", f"{history.objectives.described} over {number} parameter{'s' * (number != 1)}"
     yield "trials", counted(history)
     if history.objectives.several:
         yield "front", f"{len(front(history)):,} trials that no other one dominates"

@@ -107,7 +107,7 @@ def diagnose(model_of: ModelOf, history: History) -> Diagnosis:
 
 
 class ModelOf:
-    """Fits the surrogate model of a strategy to a history.
+    """Fits the surrogate model of a strategy to the history of a study; the models of the last one are kept.
 
     For a strategy without a model it is a Gaussian process; for more than ``EXACT`` results, Bayesian linear
     regression on radial basis functions.
@@ -116,11 +116,22 @@ class ModelOf:
     def __init__(self, strategy: Strategy, space: Space) -> None:
         self._strategy, self._space = strategy, space
         self._substitutes: dict[str, Strategy] = {}  # kept, because a strategy may have caches
+        self._models: dict[bytes, Model] = {}  # by the values of an objective
+        self._revision = -1  # of the history that they are of
 
     def __call__(self, history: History) -> Model:
         """Return the model of a history; raise ``NoResult`` if there is none."""
         if not len(history.completed):
             raise NoResult("nothing can be predicted before a trial has completed; tell a result first")
+        if history.revision != self._revision:
+            self._revision = history.revision
+            self._models.clear()
+        values = history.values.tobytes()
+        if values not in self._models:
+            self._models[values] = self._fit(history)
+        return self._models[values]
+
+    def _fit(self, history: History) -> Model:
         model = self._strategy.model(self._space, history) or self._substitute(history).model(self._space, history)
         if model is None:  # a user's own strategy may decline
             raise NoResult(f"strategy {self._strategy.name!r} has no model of these results")
