@@ -37,8 +37,22 @@ def table1(rows: list[Row]) -> str:
 
 @number("dngo_table1_runs")
 def hartmann6(rows: list[Row]) -> str:
-    """Return how many runs of ``dngo`` reached the global minimum of Hartmann6."""
-    own = select(rows, problem="hartmann6", contender="dngo")
+    return _reached(rows, "dngo")
+
+
+@number("dngo_table1_runs")
+def hartmann6_paper(rows: list[Row]) -> str:
+    return _reached(rows, "dngo-paper")
+
+
+@number("dngo_table1_runs")
+def hartmann6_networks(rows: list[Row]) -> str:
+    return _reached(rows, "dngo-networks")
+
+
+def _reached(rows: list[Row], contender: str) -> str:
+    """Return how many runs reached the global minimum of Hartmann6."""
+    own = select(rows, problem="hartmann6", contender=contender)
     reached = [row for row in own if min(map(float, row["values"].split())) < GLOBAL]
     return f"{len(reached)} of {len(own)}"
 
