@@ -84,12 +84,22 @@ def batches(rows: list[Row]) -> str:
     return pivot(rows, "{points a round}", "{batch}", cell, best=min, corner="q", names=names)
 
 
-@table("dngo_cluster_every15")
-def cluster(rows: list[Row]) -> str:
-    after = [title for title in rows[0] if title.startswith("at ")]
-    columns = {"": "{contender}", "seeds": "{seeds}"} | {title: f"{{{title}:.1f}}" for title in after}
-    columns |= {"failed, by quarter (%)": "{failed %, by quarter}", "workers busy": "{busy %:.1f}%"}
-    return flat(rows, columns | {"seconds per suggestion": "{s each:2n}"}, best=dict.fromkeys(after, max))
+@table("dngo_cluster_every15", "dngo_cluster")
+def cluster(every15: list[Row], at_once: list[Row]) -> str:
+    return flat(
+        [*every15, *select(at_once, contender=("random", "sobol"))],
+        {
+            "": "{contender}",
+            "seeds": "{seeds}",
+            "at 500": "{at 500:.1f}",
+            "at 1000": "{at 1000:.1f}",
+            "at 2500": "{at 2500:.1f}",
+            "failed, by quarter (%)": "{failed %, by quarter}",
+            "workers busy": "{busy %:.1f}%",
+            "seconds per suggestion": "{s each:2n}",
+        },
+        best={"at 500": max, "at 1000": max, "at 2500": max},
+    )
 
 
 @table("dngo_speed_one")
