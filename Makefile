@@ -64,7 +64,8 @@ $(VENV)/groups.stamp: $(BIN)/python
 
 $(VENV)/test.stamp: $(VENV)/groups.stamp pyproject.toml
 	$(PIP) install --editable ".[all]" --group lint --group test
-	$(PIP) install --no-deps --upgrade --target $(VENV)/older optuna==4.9.0 # the integration works with both
+	$(PIP) install --no-deps --upgrade --target $(VENV)/older optuna==4.9.0 scikit-learn==1.7.2 xgboost-cpu==3.0.0 \
+		lightgbm==4.5.0 keras==3.8.0 lightning==2.4.0 # integrations work with these and with the newest
 	touch $@
 
 $(VENV)/bench.stamp: $(VENV)/groups.stamp pyproject.toml

@@ -7,11 +7,12 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import sonde
 from sonde import hints
-from sonde.errors import NotDeclared, OptionError, StudyNotFound
+from sonde.errors import NotDeclared, OptionError, OtherWord, StudyNotFound
 
 SPACE = {"lr": (1e-3, 1.0, "log"), "n": range(1, 5), "opt": ["sgd", "adam"], "bias": bool}
 
@@ -46,6 +47,48 @@ def test_keywords(word: str, ours: str) -> None:
     assert ours in str(caught.value)
     with pytest.raises(TypeError, match=rf"^Study takes no {word}=; "):
         sonde.Study(SPACE, **{word: 1})
+
+
+def test_arguments_of_another_function_are_said_to_be_its() -> None:
+    study = sonde.Study(SPACE)
+    for call, says in (
+        (lambda: sonde.Study(SPACE, n_jobs=2), "takes no n_jobs=; workers= is an argument of study.optimize"),
+        (lambda: sonde.Study(SPACE, n_trials=2), "takes no n_trials=; it is an argument of study.optimize"),
+        (lambda: study.optimize(len, 2, random_state=0), "takes no random_state=; seed= is an argument of sonde.Study"),
+        (lambda: sonde.minimize(len, SPACE, mode="max"), "takes no mode=; direction= is an argument of sonde.Study"),
+    ):
+        with pytest.raises(TypeError) as caught:
+            call()
+        assert says in str(caught.value)
+
+
+def test_python_adds_the_nearest_attribute() -> None:
+    for owner, word in ((sonde, "minimise"), (sonde.Study(SPACE), "trails"), (sonde.Study(SPACE).ask(), "numbr")):
+        with pytest.raises(AttributeError) as caught:
+            getattr(owner, word)
+        assert (caught.value.name, caught.value.obj) == (word, owner)  # from which it says: did you mean
+
+
+def test_integrations_are_there() -> None:
+    assert sonde.integrations.sklearn.SondeSearchCV.__name__ == "SondeSearchCV"
+    with pytest.raises(AttributeError, match=r"'optnua'; there are keras, .*xgboost"):
+        _ = sonde.integrations.optnua
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("objective", "says"),
+    [
+        (lambda trial: trial.set_user_attr("a", 1), r"write trial.attributes\[name\] = value"),
+        (lambda trial: trial.lr, r"write trial\['lr'\]"),
+    ],
+)
+def test_a_word_of_another_library_ends_the_run_at_once(objective: Any, says: str, workers: int) -> None:
+    study = sonde.Study(SPACE, strategy="random")
+    with pytest.raises(OtherWord, match=says):
+        study.optimize(objective, 20, workers=workers, progress=False)
+    assert study.history.count(sonde.State.FAILED) == 0
+    assert not hasattr(study.ask(), "set_user_attr")
 
 
 def test_other_keywords_get_the_list() -> None:
@@ -160,3 +203,16 @@ def test_trials_are_added_from_a_dataframe_an_export_and_another_study(tmp_path:
         other = sonde.Study(SPACE)
         other.add_trials(source)
         assert [(dict(each), each.value) for each in other.trials] == [(dict(each), each.value) for each in one.trials]
+
+
+def test_trials_are_added_from_a_table_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("lr,n,opt,bias,value,who\n0.1,2,adam,True,0.5,me\n0.01,4,sgd,False,0.25,you\n")
+    for source in (pd.read_csv(tmp_path / "mine.csv"), tmp_path / "mine.csv"):
+        study = sonde.Study(SPACE)
+        study.add_trials(source)
+        assert [dict(trial) for trial in study.trials] == [
+            {"lr": 0.1, "n": 2, "opt": "adam", "bias": True}, {"lr": 0.01, "n": 4, "opt": "sgd", "bias": False},
+        ]  # fmt: skip
+        assert [trial.value for trial in study.trials] == [0.5, 0.25]
+    with pytest.raises(OptionError, match=r"trials\[0\]: tell needs a value"):
+        study.add_trials([{"lr": 0.1, "n": 2, "opt": "adam", "bias": True, "loss": 0.5}])

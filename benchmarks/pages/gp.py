@@ -1,4 +1,4 @@
-"""Tables of the Gaussian process by dimension (``measurements-gp.md``)."""
+"""Tables of the Gaussian process by dimension, and on tables of experiments (``measurements-gp.md``)."""
 
 from benchmarks.pages.rows import Row, grouped, select, with_end
 from benchmarks.pages.tables import flat, pivot, table
@@ -73,3 +73,18 @@ def seconds(rows: list[Row]) -> str:
     own = _ordered(select(rows, method=("sonde", "sonde-0.1.0", "optuna-gp", "turbo")))
     medians = grouped(own, ("method", "d"), "seconds")
     return pivot(medians, "{method}", "{d}-D", "{seconds:2n}", corner="seconds per suggestion", names=NAMES)
+
+
+@table("factorials")
+def factorials(rows: list[Row]) -> str:
+    columns = {
+        "": "{half}, {noise} noise, {method}",
+        "runs": "{runs}",
+        "Sonde ahead after 30": "{sonde ahead at 30}",
+        "after 50": "{sonde ahead}",
+        "ends at the best cell": "{best cell}",
+        "median number of better cells": "{median rank}",
+        "mean share of better cells": "{mean share better}",
+        "seconds per evaluation": "{seconds:2n}",
+    }
+    return flat(rows, columns, names=NAMES | {"sonde": "Sonde `auto`"})

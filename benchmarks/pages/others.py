@@ -1,4 +1,4 @@
-"""Tables of single pages: sizes of installations, figures, the dashboard, Ray Tune."""
+"""Tables of single pages: sizes of installations, figures, the dashboard, Ray Tune, scikit-learn."""
 
 from benchmarks.pages.rows import Row, select
 from benchmarks.pages.tables import flat, number, pivot, table
@@ -10,6 +10,11 @@ PROBLEMS = {
     "mixed": "a rate, a size and a kind (at least 0)",
     "digits, network, ASHA": "log loss of the network, beside ASHA",
 }
+
+SEARCHES_CV = {
+    "sonde": "Sonde", "sonde, all folds": "Sonde, `early_stopping=False`", "random": "`RandomizedSearchCV`",
+    "halving": "`HalvingRandomSearchCV`",
+}  # fmt: skip
 
 
 @table("install_size")
@@ -58,3 +63,17 @@ def tune_ahead(rows: list[Row]) -> str:
     own = [row for row in rows if row["search"] != "sonde"]
     cell = "{sonde ahead:.0%} of {runs}"
     return pivot(own, "{problem}", "{search}", cell, corner="Sonde ahead", names=SEARCHES | PROBLEMS)
+
+
+@table("sklearn_search")
+def sklearn(rows: list[Row]) -> str:
+    cell = "{cross:4n} ({candidates:.0f})"
+    return pivot(rows, "{data}", "{search}", cell, best=max, corner="score (candidates)", names=SEARCHES_CV)
+
+
+@table("sklearn_search")
+def sklearn_ahead(rows: list[Row]) -> str:
+    """Return the share of runs in which Sonde is ahead of the others."""
+    own = [row for row in rows if row["search"] != "sonde"]
+    cell = "{sonde ahead:.0%} of {runs}"
+    return pivot(own, "{data}", "{search}", cell, corner="Sonde ahead", names=SEARCHES_CV)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sonde import errors as errors
     from sonde import execution as execution
     from sonde import igo as igo
+    from sonde import integrations as integrations
     from sonde import kernels as kernels
     from sonde import plots as plots
     from sonde.api import Result as Result
@@ -70,7 +71,7 @@ _WHERE = {
     "studies": "sonde.api",
 }
 
-_PACKAGES = ("errors", "execution", "igo", "kernels", "plots")
+_PACKAGES = ("errors", "execution", "igo", "integrations", "kernels", "plots")
 
 __all__ = ["__version__", *_WHERE]  # noqa: PLE0604
 

@@ -27,7 +27,8 @@
     └── MissingExtra           an optional package is not installed                 (ImportError)
 
     EndOfRun                   an objective ends the run; its trial does not fail   (BaseException)
-    └── NotDeclared            it asks for a parameter that the space does not have (OptionError)
+    ├── NotDeclared            it asks for a parameter that the space does not have (OptionError)
+    └── OtherWord              it uses a word of another library                    (AttributeError)
     Interrupted                Ctrl-C ended a run; its ``study`` is safe            (KeyboardInterrupt)
     OddHistory                 a warning: little can be learned from the results    (UserWarning)
     AtBound                    a warning: the best trials lie at a bound            (UserWarning)
@@ -175,6 +176,10 @@ class EndOfRun(BaseException):
 
 class NotDeclared(EndOfRun, OptionError):
     """An objective asks for a parameter that the space does not have, or has with another range."""
+
+
+class OtherWord(EndOfRun, AttributeError):
+    """An objective uses an attribute that a trial has in another library. All trials would, so the run ends."""
 
 
 class OddHistory(UserWarning):

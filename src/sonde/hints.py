@@ -21,6 +21,11 @@ FUNCTIONS: Mapping[str, str] = {
     "get_all_study_names": 'sonde.studies("sqlite:///runs.db")',
     "get_all_study_summaries": 'sonde.studies("sqlite:///runs.db")',
     "samplers": 'strategy="gp" of sonde.Study and sonde.minimize',
+    "SondeSampler": "from sonde.integrations.optuna import SondeSampler",
+    "SondeSearch": "from sonde.integrations.ray import SondeSearch",
+    "SondeSearchCV": "from sonde.integrations.sklearn import SondeSearchCV",
+    "BayesSearchCV": "from sonde.integrations.sklearn import SondeSearchCV",
+    "RandomizedSearchCV": "from sonde.integrations.sklearn import SondeSearchCV",
     "pruners": "trial.report(step, value) and trial.should_stop(), which need no pruner",
     "visualization": "study.plot.history() and the like",
     "TrialPruned": "sonde.Stopped",
@@ -38,6 +43,7 @@ FUNCTIONS: Mapping[str, str] = {
     "IntDistribution": "sonde.Int",
     "CategoricalDistribution": "sonde.Categorical",
     "Choice": "sonde.Categorical",
+    "hp": '{"lr": (1e-5, 1e-1, "log"), "layers": range(1, 9), "opt": ["sgd", "adam"]} for the space',
     "Trials": "study.trials",
 }
 
@@ -85,7 +91,8 @@ KEYWORDS: Mapping[str, str] = {
     **dict.fromkeys(["sampler", "algo", "algorithm", "acq_func"],
                     'write strategy=; the default is "auto"'),
     **dict.fromkeys(["show_progress_bar", "verbose", "disp"], "write progress=True or progress=False"),
-    **dict.fromkeys(["bounds", "dimensions", "params", "param_space"], "give the space as the second argument"),
+    **dict.fromkeys(["bounds", "dimensions", "params", "param_space", "search_space"],
+                    "give it as the space: sonde.minimize(objective, space), sonde.Study(space)"),
     **dict.fromkeys(["n_initial_points", "n_startup_trials", "n_random_starts", "init_points"],
                     "leave it out: the strategy chooses its first trials"),
     "pruner": "leave it out: trial.report(step, value) and trial.should_stop() need no pruner",
@@ -96,20 +103,38 @@ KEYWORDS: Mapping[str, str] = {
     "x0": "leave it out: study.enqueue({...}) queues what to try first",
     "y0": "leave it out: study.add_trials([...]) adds known results",
     "gc_after_trial": "leave it out",
-    "direction": "minimize and maximize have theirs; sonde.Study takes direction=",
     "args": "leave it out: functools.partial, or a lambda, gives the objective more arguments",
+    **dict.fromkeys(["func", "fun", "function", "fn", "f"],
+                    "give it as the objective: sonde.minimize(objective, space), study.optimize(objective)"),
+    "maximize": 'call sonde.maximize, or give direction="maximize" to sonde.Study',
+}  # fmt: skip
+
+# Arguments of ours that one of these functions has and another has not.
+PLACES: Mapping[str, str] = {
+    **dict.fromkeys(["n_trials", "timeout", "trial_timeout", "workers", "executor", "callbacks", "catch",
+                     "give_up_after", "progress", "jac"], "study.optimize and sonde.minimize"),
+    **dict.fromkeys(["space", "storage", "name", "seed", "strategy", "objectives", "thresholds", "stopping"],
+                    "sonde.Study and sonde.minimize"),
+    "direction": "sonde.Study; sonde.minimize and sonde.maximize need none",
 }  # fmt: skip
 
 
-def unknown_attribute(owner: str, name: str, words: Mapping[str, str]) -> NoReturn:
-    """Raise for an attribute that is not there, with ours where the word is another library's."""
-    hint = f"; write {words[name]}" if name in words else ""
-    raise AttributeError(f"{owner} has no attribute {name!r}{hint}", name=name)
+def unknown_attribute(
+    owner: str, name: str, words: Mapping[str, str], of_another: type[AttributeError] = AttributeError
+) -> NoReturn:
+    """Raise for an attribute that is not there; ``of_another``, with ours, where the word is another library's.
+
+    Python adds the nearest attribute to an error that does not name one itself.
+    """
+    if name in words:
+        raise of_another(f"{owner} has no attribute {name!r}; write {words[name]}")
+    raise AttributeError(f"{owner} has no attribute {name!r}")
 
 
-def explains_keywords(function: Callable[P, R]) -> Callable[P, R]:
-    """Have a function say what to write instead of keywords of other libraries."""
+def explains_keywords(function: Callable[P, R], words: Mapping[str, str] | None = None) -> Callable[P, R]:
+    """Have a function say what to write instead of keywords of other libraries; ``words`` are its own."""
     known = set(inspect.signature(function).parameters)
+    own = words or {}
 
     @wraps(function)
     def explained(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -118,14 +143,20 @@ def explains_keywords(function: Callable[P, R]) -> Callable[P, R]:
             name = min(unknown)
             raise TypeError(
                 f"{function.__qualname__.removesuffix('.__init__')} takes no {name}=; "
-                f"{KEYWORDS.get(name) or _instead(name, known - {'self', 'cls'})}"
+                f"{own.get(name) or _advice(name, known - {'self', 'cls'})}"
             )
         return function(*args, **kwargs)
 
     return explained
 
 
-def _instead(name: str, known: Collection[str]) -> str:
-    """Return the keyword that a word looks like, or else all."""
+def _advice(name: str, known: Collection[str]) -> str:
+    """Return what to write instead of a keyword."""
+    advice = KEYWORDS.get(name, "")
+    ours = advice.removeprefix("write ").partition("=")[0] if advice.startswith("write ") else name
+    if ours not in known and ours in PLACES:
+        return f"{'it' if ours == name else f'{ours}='} is an argument of {PLACES[ours]}"
+    if advice:
+        return advice
     close = difflib.get_close_matches(name, known, 1)
     return f"write {close[0]}=" if close else f"it takes {', '.join(sorted(known))}"

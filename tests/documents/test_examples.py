@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-TRIALS = {"demo.py": "1", "ray_tune.py": "1"}  # each takes seconds; two of the others
+TRIALS = {"demo.py": "1", "ray_tune.py": "1", "trainings.py": "1"}  # each takes seconds; two of the others
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 

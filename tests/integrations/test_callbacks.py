@@ -54,7 +54,7 @@ def by_lightgbm(trial: sonde.Trial, metric: Any = None) -> list[float]:
     return list(seen["valid_0"]["l2"])
 
 
-def by_keras(trial: sonde.Trial, metric: str = "val_loss") -> list[float]:
+def by_keras(trial: sonde.Trial, metric: str = "val_loss", **options: Any) -> list[float]:
     import keras
 
     from sonde.integrations.keras import SondeCallback
@@ -62,13 +62,12 @@ def by_keras(trial: sonde.Trial, metric: str = "val_loss") -> list[float]:
     keras.utils.set_random_seed(0)
     model = keras.Sequential([keras.layers.Input((3,)), keras.layers.Dense(1)])
     model.compile(keras.optimizers.SGD(trial["rate"]), "mse")
-    told = model.fit(
-        X, Y, 50, ROUNDS, verbose=0, validation_data=(HELD_OUT, TRUTH), callbacks=[SondeCallback(trial, metric)]
-    )
-    return list(told.history["val_loss"])
+    validation = {"validation_data": (HELD_OUT, TRUTH)} | options
+    told = model.fit(X, Y, 50, ROUNDS, verbose=0, callbacks=[SondeCallback(trial, metric)], **validation)
+    return list(told.history.get("val_loss", []))
 
 
-def by_lightning(trial: sonde.Trial, metric: str = "val_loss", checks: float = 1.0) -> list[float]:
+def by_lightning(trial: sonde.Trial, metric: str = "val_loss", **options: Any) -> list[float]:
     import lightning.pytorch as pl
     import torch
     from torch.utils.data import DataLoader, TensorDataset
@@ -109,9 +108,8 @@ def by_lightning(trial: sonde.Trial, metric: str = "val_loss", checks: float = 1
     trainer = pl.Trainer(
         max_epochs=ROUNDS,
         accelerator="cpu",
-        val_check_interval=checks,
         callbacks=[SondeCallback(trial, metric)],
-        **quiet,
+        **quiet | options,
     )
     trainer.fit(module, data(X, Y, 50), data(HELD_OUT, TRUTH, 100))
     return module.seen
@@ -188,7 +186,7 @@ def test_cross_validations() -> None:
 def test_a_validation_within_an_epoch_has_a_fraction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     study = sonde.Study({"rate": (1e-4, 0.3, "log")}, seed=0)
-    values = by_lightning(study.ask(), checks=0.5)
+    values = by_lightning(study.ask(), val_check_interval=0.5)
     assert [step for step, _ in study.trial(0).curve] == [i / 2 for i in range(1, 2 * ROUNDS + 1)]
     np.testing.assert_allclose([value for _, value in study.trial(0).curve], values, rtol=1e-5)
 
@@ -205,3 +203,23 @@ def test_without_validation_there_is_nothing_to_report() -> None:
     callback = ForLightGBM(sonde.Study({"rate": (1e-4, 0.3, "log")}, seed=0).ask())
     with pytest.raises(OptionError, match="give the training data to validate on"):
         lightgbm.train({"num_threads": 1, "verbose": -1}, lightgbm.Dataset(X, Y), 2, callbacks=[callback])
+
+
+@pytest.mark.filterwarnings("ignore:.*(dataloader|num_workers|GPU|isinstance|__array__ implementation)")
+@pytest.mark.parametrize(
+    ("training", "every", "never"),
+    [
+        (by_keras, {"validation_freq": 2}, {"validation_data": None}),
+        (by_lightning, {"check_val_every_n_epoch": 2}, {"limit_val_batches": 0}),
+    ],
+)
+def test_epochs_without_a_validation_report_nothing(
+    training: Training, every: Any, never: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = sonde.Study({"rate": (1e-4, 0.3, "log")}, seed=0)
+    values = training(study.ask(), **every)
+    assert [step for step, _ in study.trial(0).curve] == [2, 4, 6, 8]
+    np.testing.assert_allclose([value for _, value in study.trial(0).curve], values, rtol=1e-5)
+    with pytest.warns(UserWarning, match="trial 1 has reported nothing: its training had no validation"):
+        training(study.ask(), **never)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,27 @@ def test_several_objectives_go_to_an_experiment_of_another_name(tmp_path: Path) 
     runs = client.search_runs([client.get_experiment_by_name("all").experiment_id])
     assert [run.data.metrics["size"] for run in runs] == [2.0, 2.0]
     assert {run.data.metrics["loss"] for run in runs} == {trial["rate"] for trial in study.trials}
+
+
+def test_mlflow_takes_any_name_and_fractions_of_epochs(tmp_path: Path) -> None:
+    from mlflow import MlflowClient
+
+    from sonde.integrations.mlflow import LogTrials as ToMLflow
+
+    def objective(trial: sonde.Trial) -> float:
+        for step in range(1, 6):
+            trial.report(step / 2, 1 / step)
+        trial.attributes["size (MB)"] = 3
+        return 0.5
+
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    study = sonde.Study({"a+b": (0.0, 1.0)}, name="first", seed=0)
+    study.optimize(objective, 1, callbacks=[ToMLflow(uri)], progress=False)
+    client = MlflowClient(uri)
+    (run,) = client.search_runs([client.get_experiment_by_name("first").experiment_id])
+    assert (run.data.params, run.data.tags["sonde.size _MB_"]) == ({"a_b": str(study.best_params["a+b"])}, "3")
+    curve = client.get_metric_history(run.info.run_id, "curve")
+    assert [(each.step, each.value) for each in curve] == [(step, 1 / step) for step in range(1, 6)]
 
 
 def test_tensorboard(tmp_path: Path) -> None:
@@ -152,6 +174,23 @@ def test_what_cannot_be_logged_is_a_warning_and_the_run_goes_on() -> None:
     with pytest.warns(UserWarning, match=r"trial \d was not logged, its result is in the study: .*nonsense"):
         study = logged(ToMLflow("nonsense://nowhere"))
     assert len(study.trials) == 4
+
+
+def test_a_tracker_that_takes_long_to_fail_does_not_hold_up_the_run() -> None:
+    from sonde.integrations.logged import Logged
+
+    class Slow(Logged):
+        tried = 0
+
+        def _log(self, study: sonde.Study, trial: sonde.Trial) -> None:
+            self.tried += 1
+            time.sleep(0.2)
+            raise ConnectionError("no answer")
+
+    log = Slow()
+    with pytest.warns(UserWarning, match=r"trial \d was not logged, its result is in the study: no answer"):
+        logged(log)
+    assert log.tried == 1
 
 
 def test_trials_of_the_past_can_be_logged(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from optuna.samplers import BaseSampler
 from optuna.testing.pytest_samplers import BasicSamplerTestCase, MultiObjectiveSamplerTestCase, RelativeSamplerTestCase
 
 import sonde
+from sonde.errors import OptionError
 from sonde.integrations.optuna import SondeSampler, load, to_optuna
 from sonde.space import Categorical, Float, Int, Space
 
@@ -174,6 +175,17 @@ def test_a_sampler_can_be_pickled() -> None:
 def test_wrong_options_are_refused(options: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         SondeSampler(**options)
+
+
+def test_options_of_other_samplers_get_a_hint() -> None:
+    with pytest.raises(TypeError, match="SondeSampler takes no n_startup_trials=; leave it out"):
+        SondeSampler(n_startup_trials=5)  # type: ignore[call-arg]
+
+
+def test_a_study_without_parameters_needs_a_space() -> None:
+    with pytest.raises(OptionError, match="has no parameters yet; give space="):
+        load(optuna.create_study())
+    assert load(optuna.create_study(), space={"x": (0.0, 1.0)}).space.names == ("x",)
 
 
 def test_studies_go_both_ways() -> None:

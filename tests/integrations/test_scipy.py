@@ -96,12 +96,12 @@ def test_failures_do_not_end_it_and_a_storage_goes_on(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ({"bounds": None}, r"needs bounds=\[\(low, high\)"),
-        ({"bounds": [(-5, None), (0, 1)]}, "bound"),
+        ({"bounds": [(-5, None), (0, 1)]}, "bounds must be finite numbers"),
         ({"x0": [1.0]}, "x0 must have one number for each of the 2 bounds"),
         ({"method": "L-BFGS-B"}, "is SciPy's; leave it out"),
         ({"constraints": {"type": "eq", "fun": sphere}}, "equality constraints leave no volume"),
         ({"constraints": 3}, "a constraint is a LinearConstraint"),
-        ({"options": {"maxfev": 0}}, "total_trials must be a whole number"),
+        ({"options": {"maxfev": 0}}, "maxfev must be a whole number"),
     ],
 )
 def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
@@ -117,3 +117,24 @@ def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
 def test_what_is_not_used_is_said(arguments: dict[str, Any], message: str) -> None:
     with pytest.warns(OptimizeWarning, match=message):
         scipy_minimize(sphere, **({"x0": [0.0, 0.0], "bounds": BOX, "options": FEW} | arguments))
+
+
+def test_words_of_sondes_own_functions_get_a_hint() -> None:
+    with pytest.raises(TypeError, match=r"scipy_minimize takes no seed=; write options=\{'seed': ...\}"):
+        scipy_minimize(sphere, [0.0, 0.0], bounds=BOX, seed=0)  # type: ignore[call-arg]
+
+
+def test_a_start_outside_is_moved_to_the_bounds() -> None:
+    with pytest.warns(OptimizeWarning, match="x0 is outside of the bounds"):
+        found = scipy_minimize(sphere, [9.0, 1.0], bounds=BOX, options=FEW)
+    assert found.study.trials[0].params == {"x0": BOX[0][1], "x1": 1.0}
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_a_value_may_be_an_array_of_one_number(joint: bool) -> None:
+    def fun(x: Any) -> Any:
+        value = np.array([sphere(x)])
+        return (value, 2 * x) if joint else value
+
+    found = scipy_minimize(fun, [3.0, 3.0], bounds=BOX, jac=joint, options=FEW)
+    assert found.fun == pytest.approx(sphere(found.x))

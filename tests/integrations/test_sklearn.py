@@ -6,9 +6,11 @@ import pickle
 import warnings
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 import scipy.stats
+from distributed import Client, LocalCluster
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_digits, make_classification, make_regression
 from sklearn.decomposition import PCA
@@ -201,6 +203,27 @@ def test_workers_give_the_results_of_one() -> None:
     np.testing.assert_allclose(one.cv_results_["mean_test_score"], three.cv_results_["mean_test_score"])
 
 
+def test_a_backend_of_joblib_has_the_workers() -> None:
+    options = {"n_iter": 6, "cv": 2, "early_stopping": False}
+    six = search(n_jobs=6, **options).fit(X, Y)
+    with joblib.parallel_config("threading", n_jobs=6):
+        threads = search(**options).fit(X, Y)
+    assert [trial.batch.size for trial in threads.study_.trials] == [3] * 6  # each has two folds
+    assert threads.cv_results_["params"] == six.cv_results_["params"]
+
+
+@pytest.mark.filterwarnings("ignore")  # of a cluster that ends
+def test_a_dask_cluster_has_the_workers() -> None:
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=6, processes=False, dashboard_address=None) as cluster,
+        Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        found = search(n_iter=6, cv=2, early_stopping=False).fit(X, Y)
+    assert [trial.batch.size for trial in found.study_.trials] == [3] * 6
+    assert found.best_score_ > 0.8
+
+
 def test_metadata_are_routed() -> None:
     x, y = make_classification(120, random_state=0)
     groups, weights = np.repeat(np.arange(12), 10), np.linspace(0, 1, 120)
@@ -223,6 +246,9 @@ def test_regression_and_a_callable_refit() -> None:
     [
         ({"n_iter": 0}, "n_iter must be a whole number, 1 or more"),
         ({"space": 3}, "a space is a dict of parameters"),
+        ({"space": [{"C": [1, 2]}, {"C": [3]}]}, "space is one space, not a list"),
+        ({"param_distributions": SPACE}, "takes no param_distributions=; write space="),
+        ({"seed": 0}, "takes no seed=; write random_state="),
         ({"strategy": "tpe"}, "tpe"),
     ],
 )

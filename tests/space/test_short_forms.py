@@ -33,6 +33,7 @@ DISTRIBUTIONS = optuna.distributions
         (("sgd", "adam"), Categorical(["sgd", "adam"])),
         ({"sgd", "adam"}, Categorical(["adam", "sgd"])),
         ([16, 32, 64], Categorical([16, 32, 64])),
+        (np.array([0.1, 1.0, 10.0]), Categorical([0.1, 1.0, 10.0])),
         (bool, Bool()),
         (Bool, Bool()),
         (Int(1, 3), Int(1, 3)),
@@ -64,12 +65,21 @@ def test_a_parameter_in_a_short_form(given: Any, meant: Parameter) -> None:
         ("sgd", ["sonde.Float(", "range(1, 9)"]),
         (scipy.stats.norm(0, 1), ["norm", "sonde.Float(-2.576, 2.576)"]),
         (scipy.stats.poisson(4), ["poisson", "sonde.Int("]),
+        (scipy.stats.uniform, ["uniform", "call it"]),
+        ({"rate": (0.0, 1.0)}, ["not nested", "'p.rate'"]),
     ],
 )
 def test_what_is_unclear_is_refused_with_what_to_write(given: Any, says: list[str]) -> None:
     with pytest.raises(SpaceError) as caught:
         Space({"p": given})
     assert [part for part in ["parameter 'p'", *says] if part not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize("given", [[0.0, 0.5], np.array([0.0, 0.5])], ids=repr)
+def test_two_numbers_in_a_list_are_warned_of(given: Any) -> None:
+    with pytest.warns(UserWarning, match=r"'p': \[0.0, 0.5\] is a choice of two values; .* write \(0.0, 0.5\)"):
+        space = Space({"p": given})
+    assert space == Space(p=Categorical([0.0, 0.5]))  # written so, nothing is warned of
 
 
 @pytest.mark.parametrize(
@@ -101,7 +111,7 @@ def test_what_is_no_space_is_refused_with_examples(given: Any) -> None:
         Space.of(given)
 
 
-@pytest.mark.parametrize("given", [[(0, math.inf)], scipy.optimize.Bounds()], ids=str)
+@pytest.mark.parametrize("given", [[(0, math.inf)], [(0, None)], scipy.optimize.Bounds()], ids=str)
 def test_bounds_that_cannot_be_searched(given: Any) -> None:
     with pytest.raises(SpaceError, match="finite"):
         Space.of(given)

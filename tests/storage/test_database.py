@@ -103,7 +103,9 @@ def test_passwords_are_not_shown() -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("storage", ["mysql://host/db", "runs", "sqlite:///:memory:", "sqlite://", 3, b"runs.db"])
+@pytest.mark.parametrize(
+    "storage", ["mysql://host/db", "runs", "sqlite:runs.db", "sqlite:///:memory:", "sqlite://", 3, b"runs.db"]
+)
 def test_an_argument_that_is_no_storage_is_refused(storage: object) -> None:
     with pytest.raises(OptionError):
         open_storage(storage)  # type: ignore[arg-type]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from lightning.pytorch import Callback
-
-from sonde.integrations.reporting import checked, chosen, report
+from sonde.extras import require
+from sonde.integrations.reporting import checked, chosen, report, warn_of_nothing
 from sonde.trials import Trial
+
+require("lightning", extra="lightning")
+
+from lightning.pytorch import Callback  # noqa: E402
 
 
 class SondeCallback(Callback):  # type: ignore[misc]
@@ -25,7 +28,7 @@ class SondeCallback(Callback):  # type: ignore[misc]
 
     def __init__(self, trial: Trial, metric: str = "val_loss") -> None:
         super().__init__()
-        self._trial, self._metric = checked(trial), metric
+        self._trial, self._metric, self._reported = checked(trial), metric, False
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         """Report the metric."""
@@ -33,4 +36,10 @@ class SondeCallback(Callback):  # type: ignore[misc]
             return
         epochs = (trainer.fit_loop.total_batch_idx + 1) / trainer.num_training_batches
         value = chosen(trainer.callback_metrics, self._metric)
+        self._reported = True
         report(self._trial, epochs, value, same=trainer.strategy.broadcast)
+
+    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+        """Warn if nothing was reported."""
+        if not self._reported:
+            warn_of_nothing(self._trial, self._metric)

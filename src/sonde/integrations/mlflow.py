@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import datetime
 
-from mlflow import MlflowClient
-from mlflow.entities import Metric, Param, RunTag
-
-from sonde.integrations.logged import Logged, numbers, words
+from sonde.extras import require
+from sonde.integrations.logged import Logged, curve, numbers, words
 from sonde.study import Study
 from sonde.trials import State, Trial
+
+require("mlflow", extra="mlflow")
+
+from mlflow import MlflowClient  # noqa: E402
+from mlflow.entities import Metric, Param, RunTag  # noqa: E402
 
 LONGEST = 5000  # characters of a tag: an error with its traceback may have more
 
@@ -35,14 +39,23 @@ class LogTrials(Logged):
         experiment = known.experiment_id if known else client.create_experiment(name)
         began, ended = _milliseconds(trial.started), _milliseconds(trial.finished)
         run = client.create_run(experiment, began, run_name=f"trial {trial.number}").info.run_id
-        client.log_batch(
-            run,
-            metrics=[Metric("curve", value, ended, round(step)) for step, value in trial.curve]
-            + [Metric(metric, number, ended, 0) for metric, number in numbers(trial).items()],
-            params=[Param(parameter, str(value)) for parameter, value in trial.params.items()],
-            tags=[RunTag(f"sonde.{tag}", text[-LONGEST:]) for tag, text in words(trial).items()],
-        )
-        client.set_terminated(run, "FAILED" if trial.state is State.FAILED else "FINISHED", ended)
+        status = "FAILED"
+        try:
+            client.log_batch(
+                run,
+                metrics=[Metric("curve", value, ended, step) for step, value in curve(trial)]
+                + [Metric(_allowed(metric), number, ended, 0) for metric, number in numbers(trial).items()],
+                params=[Param(_allowed(parameter), str(value)) for parameter, value in trial.params.items()],
+                tags=[RunTag(_allowed(f"sonde.{tag}"), text[-LONGEST:]) for tag, text in words(trial).items()],
+            )
+            status = "FAILED" if trial.state is State.FAILED else "FINISHED"
+        finally:
+            client.set_terminated(run, status, ended)
+
+
+def _allowed(name: str) -> str:
+    """Return a name as MLflow takes it."""
+    return re.sub(r"[^\w\-./ :]", "_", name)
 
 
 def _milliseconds(when: datetime | None) -> int:

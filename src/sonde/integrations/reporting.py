@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -31,3 +32,11 @@ def report(trial: Trial, step: float, value: float, same: Callable[[bool], bool]
     trial.report(step, float(value))
     if same(trial.should_stop()):
         raise Stopped(f"not worth going on after step {step:g}")
+
+
+def warn_of_nothing(trial: Trial, metric: str) -> None:
+    """Warn of a training that has ended without a validation."""
+    warnings.warn(
+        f"trial {trial.number} has reported nothing: its training had no validation, and so no {metric}",
+        stacklevel=3,
+    )

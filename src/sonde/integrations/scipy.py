@@ -13,9 +13,10 @@ from scipy.optimize import LinearConstraint, NonlinearConstraint, OptimizeResult
 
 from sonde.arrays import Array
 from sonde.errors import OptionError
+from sonde.hints import explains_keywords
 from sonde.space import Space
 from sonde.strategies import Strategy
-from sonde.study import Study
+from sonde.study import Study, checks
 from sonde.study.best import best_value
 from sonde.trials import Trial
 
@@ -24,9 +25,11 @@ METHODS_OF_SCIPY = {
     "nelder-mead", "powell", "cg", "bfgs", "newton-cg", "l-bfgs-b", "tnc", "cobyla", "cobyqa", "slsqp", "trust-constr",
     "dogleg", "trust-ncg", "trust-exact", "trust-krylov",
 }  # fmt: skip
+WORDS = {name: f"write options={{'{name}': ...}}" for name in OPTIONS} | {"n_trials": "write options={'maxfev': ...}"}
 UNUSED = "it says when to end; options={'maxfev': ...} does here"
 
 
+@partial(explains_keywords, words=WORDS)
 def scipy_minimize(
     fun: Callable[..., Any],
     x0: Any,
@@ -77,11 +80,11 @@ def scipy_minimize(
     count, quiet = given.pop("count"), not given.pop("disp")
     workers = given.pop("workers")
     study = Study(space, strategy=_strategy(method), **given)
-    first = dict(zip(space.names, start.tolist(), strict=True))
+    first = dict(zip(space.names, _inside(start, space).tolist(), strict=True))
     if not len(study.history) and space.feasible(first):
         study.enqueue(first)
     study.optimize(
-        partial(_value, fun, args), total_trials=count, workers=workers, progress=not quiet,
+        partial(_scalar, fun, args), total_trials=count, workers=workers, progress=not quiet,
         jac=partial(_value, jac, args) if callable(jac) else bool(jac) and not isinstance(jac, str),
         callbacks=[] if callback is None else [partial(_call, callback)],
     )  # fmt: skip
@@ -90,6 +93,22 @@ def scipy_minimize(
 
 def _value(fun: Callable[..., Any], args: tuple[Any, ...], x: Array) -> Any:
     return fun(x, *args)
+
+
+def _scalar(fun: Callable[..., Any], args: tuple[Any, ...], x: Array) -> Any:
+    """Return the value of the function, which may be an array of one number; with its gradient, if it returns both."""
+    value, *gradient = returned if isinstance(returned := fun(x, *args), tuple) else (returned,)
+    value = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+    return (value, *gradient) if gradient else value
+
+
+def _inside(start: Array, space: Space) -> Array:
+    """Return the start, moved to the bounds where it is outside of them."""
+    ranges: list[Any] = [space[name] for name in space.names]
+    inside = np.clip(start, [own.low for own in ranges], [own.high for own in ranges])
+    if not np.array_equal(inside, start):
+        warnings.warn("x0 is outside of the bounds, and was moved to them", OptimizeWarning, stacklevel=4)
+    return inside
 
 
 def _space(bounds: Any, constraints: Any) -> Space:
@@ -151,7 +170,7 @@ def _options(given: Mapping[str, Any], size: int) -> dict[str, Any]:
     unknown = given.keys() - set(OPTIONS)
     if unknown:
         warnings.warn(f"Unknown solver options: {', '.join(sorted(unknown))}", OptimizeWarning, stacklevel=3)
-    count = given.get("maxfev", given.get("maxiter"))
+    count = checks.optional_count(given.get("maxfev", given.get("maxiter")), "maxfev")
     known = {name: given[name] for name in ("seed", "storage", "name") if name in given}
     return known | {
         "count": max(30, 10 * size) if count is None else count, "disp": bool(given.get("disp", False)),

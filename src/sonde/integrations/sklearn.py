@@ -10,6 +10,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -19,6 +20,7 @@ from scipy.stats import rankdata, t
 from sonde.arrays import Array, Mask
 from sonde.errors import OptionError, SpaceExhausted
 from sonde.extras import require
+from sonde.hints import explains_keywords
 from sonde.study import Study, checks
 from sonde.trials import Trial
 
@@ -34,6 +36,9 @@ from sklearn.utils import check_random_state  # noqa: E402
 FIRST = 2  # folds after which a candidate may be given up
 KNOWN = 3  # candidates with all folds before one is
 PARTIAL = "callback_ctx" in signature(BaseSearchCV._run_search).parameters  # from 1.9 on some folds can be scored
+WORDS = dict.fromkeys(["param_distributions", "param_grid", "search_spaces"], "write space=") | {
+    "n_trials": "write n_iter=", "seed": "write random_state=", "workers": "write n_jobs=",
+}  # fmt: skip
 CHANCE = 0.01  # that a candidate that is given up would have become the best one
 
 
@@ -72,6 +77,7 @@ class SondeSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     n_splits_: int
 
+    @partial(explains_keywords, words=WORDS)
     def __init__(
         self, estimator: Any, space: Any, *, n_iter: int = 30, scoring: Any = None, n_jobs: int | None = None,
         refit: Any = True, cv: Any = None, verbose: int = 0, pre_dispatch: Any = "2*n_jobs", random_state: Any = None,
@@ -111,6 +117,11 @@ class SondeSearchCV(BaseSearchCV):  # type: ignore[misc]
     def _study(self, seed: int) -> Study:
         """Return a new study."""
         several = self._several()
+        if isinstance(self.space, list | tuple) and any(isinstance(each, Mapping) for each in self.space):
+            raise OptionError(
+                "space is one space, not a list of them; what only some candidates have is conditional: "
+                'sonde.Float(0, 1, when={"kernel": "poly"})'
+            )
         goal: dict[str, Any] = {"objectives": dict.fromkeys(several, "maximize")} if several else {"direction": "max"}
         return Study(self.space, seed=seed, strategy=self.strategy, **goal)
 

@@ -7,15 +7,18 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tensorboard.compat.proto.event_pb2 import Event
-from tensorboard.compat.proto.summary_pb2 import Summary
-from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
-from tensorboard.plugins.hparams.summary_v2 import hparams_pb
-from tensorboard.summary.writer.event_file_writer import EventFileWriter
-
-from sonde.integrations.logged import Logged, numbers
+from sonde.extras import require
+from sonde.integrations.logged import Logged, curve, numbers
 from sonde.study import Study
 from sonde.trials import State, Trial
+
+require("tensorboard", extra="tensorboard")
+
+from tensorboard.compat.proto.event_pb2 import Event  # noqa: E402
+from tensorboard.compat.proto.summary_pb2 import Summary  # noqa: E402
+from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2  # noqa: E402
+from tensorboard.plugins.hparams.summary_v2 import hparams_pb  # noqa: E402
+from tensorboard.summary.writer.event_file_writer import EventFileWriter  # noqa: E402
 
 
 class LogTrials(Logged):
@@ -37,7 +40,7 @@ class LogTrials(Logged):
         status = api_pb2.STATUS_FAILURE if trial.state is State.FAILED else api_pb2.STATUS_SUCCESS
         events = [
             Event(wall_time=began, summary=hparams_pb(params, f"trial {trial.number}", began)),
-            *(_scalar("curve", value, round(step), ended) for step, value in trial.curve),
+            *(_scalar("curve", value, step, ended) for step, value in curve(trial)),
             *(_scalar(name, number, 0, ended) for name, number in numbers(trial).items()),
             Event(wall_time=ended, summary=_end(status, ended)),
         ]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import wandb
-
+from sonde.extras import require
 from sonde.integrations.logged import Logged, numbers, words
 from sonde.study import Study
 from sonde.trials import State, Trial
+
+require("wandb", extra="wandb")
+
+import wandb  # noqa: E402
 
 
 class LogTrials(Logged):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from xgboost.callback import TrainingCallback
-
+from sonde.extras import require
 from sonde.integrations.reporting import checked, chosen, report
 from sonde.trials import Trial
+
+require("xgboost", extra="xgboost")
+
+from xgboost.callback import TrainingCallback  # noqa: E402
 
 
 class SondeCallback(TrainingCallback):  # type: ignore[misc]

@@ -17,6 +17,8 @@ def parameter(given: Any) -> Parameter | None:
     """Return the parameter of another library's; None if it is none that is known here."""
     if hasattr(given, "dist") and callable(getattr(given, "support", None)):
         return _of_scipy(given)
+    if callable(getattr(given, "freeze", None)) and hasattr(given, "shapes"):
+        raise SpaceError(f"{given.name} of SciPy has no range yet; call it, as in scipy.stats.uniform(0, 1)")
     library = type(given).__module__.partition(".")[0]
     make = _LIBRARIES.get(library, {}).get(type(given).__name__)
     if make is None:

@@ -86,6 +86,11 @@ def _parameter_data(parameter: Parameter, parameters: Mapping[str, Parameter]) -
 def parameter(name: str, data: Any) -> Parameter:
     """Return the parameter of one entry."""
     kind = data.get("type") if isinstance(data, Mapping) else None
+    if kind is None:
+        raise SpaceError(
+            f'parameter {name!r}: a dict is one parameter, {{"type": "float", "low": 0.0, "high": 1.0}}, with the type '
+            f"{', '.join(_TYPES)}; spaces are not nested: give every parameter a name of its own, such as '{name}.rate'"
+        )
     if kind not in _TYPES:
         raise SpaceError(f"parameter {name!r}: type must be one of {', '.join(_TYPES)}, got {kind!r}")
     unknown = set(data) - set(_FIELDS[kind]) - {"type", "when"}

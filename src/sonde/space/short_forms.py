@@ -11,6 +11,7 @@ Parameters of other libraries are read by ``foreign``.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Set
 from typing import Any
 
@@ -27,10 +28,23 @@ def parameter_of(name: Any, given: Any) -> Parameter:
         return given
     if isinstance(given, Mapping):
         return schema.parameter(name, given)
+    if getattr(given, "ndim", 0) == 1 and hasattr(given, "tolist"):  # np.logspace(-4, 2, 20)
+        given = given.tolist()
+    _warn_of_range(name, given)
     try:
         return _short_form(given)
     except SpaceError as error:
         raise SpaceError(f"parameter {name!r}: {error}") from None
+
+
+def _warn_of_range(name: Any, given: Any) -> None:
+    """Warn of a list of two numbers, which many write for a range."""
+    if isinstance(given, list) and len(given) == 2 and all(isinstance(number, float) for number in given):
+        warnings.warn(
+            f"parameter {name!r}: {given!r} is a choice of two values; for all numbers between them write "
+            f"{tuple(given)!r}, and sonde.Categorical({given!r}) if only these two are meant",
+            stacklevel=2,
+        )
 
 
 def bounds_of(given: Any) -> dict[str, Parameter] | None:
@@ -41,7 +55,11 @@ def bounds_of(given: Any) -> dict[str, Parameter] | None:
         pairs = [tuple(foreign.listed(pair)) for pair in foreign.listed(given)]
     else:
         return None
-    if not pairs or any(len(pair) != 2 or None in map(as_float, pair) for pair in pairs):
+    if not pairs or any(len(pair) != 2 for pair in pairs):
+        return None
+    if any(None in pair and set(map(type, pair)) <= {type(None), int, float} for pair in pairs):
+        raise SpaceError(f"bounds must be finite numbers, got {pairs!r}: a search needs to know where it is")
+    if any(None in map(as_float, pair) for pair in pairs):
         return None
     return {f"x{k}": parameter_of(f"x{k}", (as_float(low), as_float(high))) for k, (low, high) in enumerate(pairs)}
 

@@ -311,8 +311,9 @@ class Study(StudyReader):
 
         Each is ``{"params": {...}, "value": 0.4}`` with, where known, ``gradient``, ``hessian``, ``noise``,
         ``constraints``, ``attributes`` and ``curve`` (pairs of step and value); or ``{"params": {...}, "failed":
-        "why"}``. It also takes another study or its trials, a DataFrame, an export in CSV or JSON as a path, and the
-        rows or documents of one. Trials without a result are skipped with a warning.
+        "why"}``. It also takes another study or its trials, a DataFrame with a column for each parameter and ``value``,
+        an export in CSV or JSON as a path, and the rows or documents of one. Trials without a result are skipped with a
+        warning.
         """
         checked = telling.imported(self.space, telling.entries(trials), self.objectives)
         numbers = self.storage.add(self._header.key, [each.trial for each in checked]) if checked else []

@@ -153,9 +153,9 @@ class Importer:
     """Reads entries of ``add_trials`` for one space.
 
     Dicts with ``params`` and ``value``, trials of another study, the documents of a JSON export, the rows of a CSV
-    export (``csv.DictReader``) or of a DataFrame: all become ``{"params": ..., "value" or "failed": ..., ...}``. An
-    export writes choices that JSON or CSV cannot hold in a plain form (a tuple as a list, a function as its name).
-    The importer maps the plain form back to the choice.
+    export (``csv.DictReader``) or of a DataFrame, which may name the parameters as they are: all become
+    ``{"params": ..., "value" or "failed": ..., ...}``. An export writes choices that JSON or CSV cannot hold in a plain
+    form (a tuple as a list, a function as its name). The importer maps the plain form back to the choice.
     """
 
     def __init__(self, space: Space) -> None:
@@ -168,8 +168,12 @@ class Importer:
             entry = {name: getattr(entry, name) for name in (*_TOLD - {"failed"}, "state", "error", *_PREDICTED)}
         elif isinstance(entry, Mapping) and any(str(key).startswith("params_") for key in entry):
             entry = self._nested(entry)
+        elif isinstance(entry, Mapping) and "params" not in entry and set(self.space.names) & set(entry) - _TOLD:
+            entry = self._nested({f"params_{key}" if key in self.space.names else key: entry[key] for key in entry})
         if not isinstance(entry, Mapping) or "params" not in entry or set(entry) - _TOLD - _SHOWN:
-            raise OptionError(f"must be a dict with params and value (or failed), got {entry!r}")
+            raise OptionError(
+                f'must be a dict with params and value (or failed), {{"params": {{...}}, "value": 0.4}}, got {entry!r}'
+            )
         if "state" not in entry:
             return {name: entry[name] for name in entry if name in _TOLD} | self._params(entry["params"])
         return self._of_state(entry)

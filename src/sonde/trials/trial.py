@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sonde.errors import EvaluationError, StorageError
+from sonde.errors import EvaluationError, OtherWord, StorageError
 from sonde.hints import TRIAL_ATTRIBUTES, unknown_attribute
 from sonde.html import card, chart
 from sonde.space import Space
@@ -154,7 +154,8 @@ class Trial(Mapping[str, Any]):
         return suggested(self, name, ("Categorical",), choices)
 
     def __getattr__(self, name: str) -> Any:
-        unknown_attribute("Trial", name, TRIAL_ATTRIBUTES)
+        own = {known: f"trial[{known!r}]" for known in self.__dict__.get("params", ())}
+        unknown_attribute("Trial", name, {**own, **TRIAL_ATTRIBUTES}, OtherWord)
 
     @property
     def _reporter(self) -> Reporter:

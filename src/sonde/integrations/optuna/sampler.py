@@ -14,6 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 import sonde
 from sonde.errors import NoResult, OptionError
+from sonde.hints import explains_keywords
 from sonde.integrations.optuna.mirror import CONSTRAINTS, Mirror
 from sonde.integrations.optuna.search_space import distributions, found, parameter, space_of
 from sonde.sampling import Key
@@ -44,6 +45,7 @@ class SondeSampler(BaseSampler):
         ``trial.set_constraint``, too.
     """
 
+    @explains_keywords
     def __init__(
         self,
         strategy: str | Strategy = "auto",

@@ -9,6 +9,7 @@ from typing import Any
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
+from sonde.errors import OptionError
 from sonde.integrations.optuna.mirror import CONSTRAINTS, constraints_of
 from sonde.integrations.optuna.search_space import distributions, found, space_of
 from sonde.space import Space
@@ -31,6 +32,8 @@ def load(study: optuna.Study, *, space: Any = None, gradient: str = "gradient", 
     running ones, are left out with a warning.
     """
     trials = study.get_trials(deepcopy=False)
+    if space is None and not any(trial.params for trial in trials):
+        raise OptionError(f"study {study.study_name!r} of Optuna has no parameters yet; give space=")
     own = Space.of(space) if space is not None else space_of(found(trials), trials)
     words = [each.name.lower() for each in study.directions]
     goal = {"direction": words[0]} if len(words) == 1 else {"objectives": words}

@@ -23,7 +23,7 @@ def parse(text: str) -> sa.URL:
     """Return the URL of a database; raise ``OptionError`` without repeating a possible password."""
     scheme = _SCHEME.match(text)
     if scheme is None:
-        if not text.endswith(_ENDINGS):
+        if not text.endswith(_ENDINGS) or text.lower().startswith("sqlite:"):
             secret = "@" in text or "password" in text.lower()
             raise OptionError(f"storage must be {EXPECTED}; got {'something else' if secret else repr(text)}")
         return _sqlite(sa.URL.create("sqlite", database=text))

@@ -1,0 +1,1 @@
+"""Small tables of experiments: full factorials of three to six factors, 50 evaluations, some with noise."""
