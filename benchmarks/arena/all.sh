@@ -34,7 +34,9 @@ main() {
         arena bbob $dimension 2 optuna-gp,nevergrad
         arena bbob-mixint $dimension 2 optuna-gp,nevergrad
     done
-    .venv/bin/python -m benchmarks.arena.table benchmarks/results/arena/*.csv --against sonde
+    .venv/bin/python -m benchmarks.arena.table $(ls benchmarks/results/arena/*.csv | grep -v variants) --against sonde
+    .venv/bin/python -m benchmarks.arena.table benchmarks/results/arena/variants-bbob-5.csv --against sonde:gp/draw \
+        --name arena_variants
     dimensions --dimensions 2,5,10,20 --seeds 1,2,3 --methods sonde,random,cobyla,cmaes,nevergrad,bobyqa
     dimensions --dimensions 2,5,10 --seeds 1 --methods optuna-gp,turbo
     dimensions --dimensions 40,100 --seeds 1 --methods sonde,random,cobyla,cmaes,nevergrad

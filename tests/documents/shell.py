@@ -72,7 +72,8 @@ def is_checked(command: str) -> bool:
 def source_of(module: str, known: frozenset[str] = frozenset()) -> str:
     """Return the text of a benchmark and of those it imports: their libraries need not be installed."""
     path = ROOT.joinpath(*module.split("."))
-    text = (path / "__main__.py" if path.is_dir() else path.with_suffix(".py")).read_text("utf-8")
+    files = path / "__main__.py", path / "__init__.py", path.with_suffix(".py")
+    text = next(file for file in files if file.exists()).read_text("utf-8")
     imported = set(re.findall(r"^from (benchmarks\.\S+) import", text, re.MULTILINE)) - known
     return "\n".join([text, *(source_of(each, known | imported) for each in sorted(imported))])
 

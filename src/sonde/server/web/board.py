@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +33,7 @@ class Board:
         self.database = Database(settings.storage)
         self._threads = ThreadPoolExecutor(THREADS, "sonde-pages")
         self._columns: OrderedDict[str, Columns] = OrderedDict()  # by key of the study, the last used last
+        self._lock = threading.Lock()  # of the columns: pages are made in several threads
 
     async def close(self) -> None:
         """End children and threads."""
@@ -61,11 +63,13 @@ class Board:
         return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: work(*arguments, **named))
 
     def _fresh(self, header: StudyHeader) -> Columns:
-        columns = self._columns.setdefault(header.key, Columns(header))
+        with self._lock:
+            columns = self._columns.setdefault(header.key, Columns(header))
+            self._columns.move_to_end(header.key)
         columns.update(self.database)
-        self._columns.move_to_end(header.key)
-        while len(self._columns) > 1 and sum(map(len, self._columns.values())) > MOST_TRIALS:
-            self._columns.popitem(last=False)
+        with self._lock:
+            while len(self._columns) > 1 and sum(map(len, self._columns.values())) > MOST_TRIALS:
+                self._columns.popitem(last=False)
         return columns
 
 
