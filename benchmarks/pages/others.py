@@ -77,3 +77,11 @@ def sklearn_ahead(rows: list[Row]) -> str:
     own = [row for row in rows if row["search"] != "sonde"]
     cell = "{sonde ahead:.0%} of {runs}"
     return pivot(own, "{data}", "{search}", cell, corner="Sonde ahead", names=SEARCHES_CV)
+
+
+@table("optuna_sampler")
+def optuna(rows: list[Row]) -> str:
+    groups = {"bbob": "6 functions of bbob, 5-D", "bbob-mixint": "6 of bbob-mixint, 5-D", "models": "2 models"}
+    others = [row for row in rows if row["sampler"] != "sonde"]
+    names = groups | {"tpe": "`TPESampler`", "gp": "`GPSampler`"}
+    return pivot(others, "{group}", "{sampler}", "{sonde ahead:.0%} of {runs}", corner="Sonde ahead", names=names)
