@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from benchmarks.records import append, read
-from benchmarks.resumed import parser, whole_numbers, words
+from benchmarks.report import RESULTS
+from benchmarks.resumed import whole_numbers, words
 
 CHANCE = 90.0  # percent
 EPOCHS = 3
@@ -179,11 +180,13 @@ def longer(file: Path, epochs: int) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    options = parser(__doc__, "")
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--methods", type=words, default=["dngo", "auto", "tpe", "random"], metavar="A,B")
     options.add_argument("--seeds", type=whole_numbers, default=[0], metavar="0,1")
     options.add_argument("--evaluations", type=int, default=200)
     options.add_argument("--workers", type=int, default=4, help="trainings side by side")
+    options.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="the folder of runs and results")
+    options.add_argument("--draw", action="store_true", help="run nothing")
     options.add_argument("--longer", type=int, metavar="EPOCHS", help="train the best of each run for EPOCHS epochs")
     return options.parse_args()
 

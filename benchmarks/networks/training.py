@@ -1,8 +1,8 @@
 """One training: the paper's network (its tables 3 and 5) with a configuration of fourteen mixed parameters.
 
 As in the paper there is no normalization of activations, so that many configurations diverge. What differs from its
-table 6: widths, activation, schedule and the decay of the last layer are parameters too, and colours are perturbed in
-RGB. An epoch is 156 steps of 256 images, a training a few epochs instead of 200.
+table 6: widths, schedule and the decay of the last layer are parameters too, and colours are perturbed in RGB. An epoch
+is 156 steps of 256 images, a training a few epochs instead of 200.
 
 References
 ----------
@@ -40,7 +40,6 @@ SPACE = Space(
     flip=Bool(),
     schedule=Categorical(["constant", "linear", "cosine"]),
 )
-ACTIVATION = nn.ReLU
 BATCH = 256
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -62,7 +61,7 @@ class Network(nn.Sequential):
             if convolution is None:
                 layers += [nn.MaxPool2d(3, 2, padding=1), nn.Dropout(next(rates))]
             else:
-                layers += [nn.Conv2d(*convolution, padding="same"), ACTIVATION()]
+                layers += [nn.Conv2d(*convolution, padding="same"), nn.ReLU()]
         super().__init__(*layers, nn.Conv2d(wide, 10, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten())
         for layer in self:
             if isinstance(layer, nn.Conv2d):
