@@ -116,7 +116,7 @@ class ModelOf:
     def __init__(self, strategy: Strategy, space: Space) -> None:
         self._strategy, self._space = strategy, space
         self._substitutes: dict[str, Strategy] = {}  # kept, because a strategy may have caches
-        self._models: dict[bytes, Model] = {}  # by the values of an objective
+        self._models: dict[bytes, Model] = {}  # by the values of an objective and their noise
         self._revision = -1  # of the history that they are of
 
     def __call__(self, history: History) -> Model:
@@ -126,10 +126,10 @@ class ModelOf:
         if history.revision != self._revision:
             self._revision = history.revision
             self._models.clear()
-        values = history.values.tobytes()
-        if values not in self._models:
-            self._models[values] = self._fit(history)
-        return self._models[values]
+        told = history.values.tobytes() + history.noise.tobytes()
+        if told not in self._models:
+            self._models[told] = self._fit(history)
+        return self._models[told]
 
     def _fit(self, history: History) -> Model:
         model = self._strategy.model(self._space, history) or self._substitute(history).model(self._space, history)
