@@ -9,7 +9,7 @@ MODELS = {
     "Sonde: 5 tanh networks, evidence, Adam": "5 tanh networks, evidence, Adam (default of 0.1.0)",
     "1 network": "one network",
     "quadratic mean": "with a quadratic mean function",
-    "paper": "the method of the paper",
+    "paper": "near the paper: one network, squared errors, SGD",
     "radial units": "radial basis functions (512)",
     "paper, without the quadratic mean": "the same without the quadratic mean function",
 }

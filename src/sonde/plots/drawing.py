@@ -47,17 +47,9 @@ def dropdown(
         {"label": label, "method": "restyle", "args": [{"visible": [owner == place for owner in owners]}]}
         for place, label in enumerate(labels)
     ]
-    menu = {
-        "type": "dropdown",
-        "buttons": buttons,
-        "active": 0,
-        "x": 0,
-        "xanchor": "left",
-        "y": 1,
-        "yanchor": "bottom",
-        "pad": {"b": 20},
-        "showactive": True,
-    }  # fmt: skip; at the right are Plotly's buttons
+    # at the left: Plotly's buttons are at the right
+    menu = {"type": "dropdown", "buttons": buttons, "active": 0, "x": 0, "xanchor": "left", "y": 1,
+            "yanchor": "bottom", "pad": {"b": 20}, "showactive": True}  # fmt: skip
     return traces, {"updatemenus": [menu]}
 
 

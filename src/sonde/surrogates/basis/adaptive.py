@@ -70,9 +70,6 @@ class Recipe:
         return self.members > 1
 
 
-PAPER = Recipe(members=1, loss="squares", optimizer="sgd", draws=10, quadratic=True)
-
-
 class Regressions(list[Regression]):
     """The regressions of all networks; a sum adds them network by network."""
 
