@@ -2,8 +2,8 @@
 
     python -m benchmarks.dngo.bands
 
-Top: near the method of the paper, one network trained on squared errors, averaged over ten hyperparameter samples. Bottom:
-Sonde's, an ensemble trained on the marginal likelihood with inflated variance. Shades are one and two standard
+Top: near the method of the paper, one network trained on squared errors, averaged over ten hyperparameter samples.
+Bottom: Sonde's, an ensemble trained on the marginal likelihood with inflated variance. Shades are one and two standard
 deviations of the function.
 """
 
