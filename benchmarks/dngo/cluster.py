@@ -1,15 +1,19 @@
 """Section 4.2 of the paper as a simulation: 2500 jobs of hours to days on 300 to 800 workers.
 
     python -m benchmarks.dngo.cluster                                            # 300 evaluations, up to 100 at once
-    python -m benchmarks.dngo.cluster --full --contenders dngo,random --seeds 3  # 2500 evaluations, up to 800 at once
+    python -m benchmarks.dngo.cluster --full --every 15                          # 2500 evaluations, up to 800 at once
+    python -m benchmarks.dngo.cluster --full --every 15 --contenders dngo --seeds 2 --core 1      # this run alone
+    python -m benchmarks.dngo.cluster --full --every 15 --draw                   # the table and the figures of all runs
 
 Contenders are Sonde's strategies by name, and optuna-tpe. Whenever workers are free, a contender is asked for a job for
 each, and told each result when its job ends. The real seconds of asking and telling are added to the simulated clock,
 so a slow contender leaves workers idle. A full run asks some 1600 times. With ``--every 15`` free workers are looked
-for every 15 simulated minutes instead, so that batches are larger.
+for every 15 simulated minutes instead, so that batches are larger. Sonde is told that a job has failed. TPE leaves out
+failures when it is told of them, so it is told the worst value instead, as its users would.
 
 A run is a file of rows under ``--out``, with the suffix ``.part`` until it is complete; complete runs are not repeated.
-Table, summary and figures are of all complete runs, so two processes may work on two cores (``--core``).
+So processes may make different runs side by side, on one machine or on several whose files are put together. Those that
+are asked for contenders or seeds only make runs; the table and the figures are of all complete ones.
 """
 
 import argparse
@@ -21,13 +25,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from benchmarks.dngo.simulated_runs import Job, Run, Scale, Workers, read, write
+from benchmarks.dngo.simulated_runs import Job, Run, Scale, Workers, measured_on, path_of, read, write
 from benchmarks.machine import use_one_core
-from benchmarks.report import report
+from benchmarks.records import table
+from benchmarks.report import RESULTS
+from benchmarks.resumed import parser, whole_numbers, words
 
 CONTENDERS = ["random", "sobol", "optuna-tpe", "dngo"]
-
-
+RUNS = 3
 FULL, SHORT = Scale("full", 2500, 300, 800), Scale("short", 300, 40, 100)
 
 
@@ -62,7 +67,10 @@ class Sonde:
 
 
 class OptunaTPE:
-    """Optuna's TPE with the constant liar for pending trials, so that the points of a batch differ."""
+    """Optuna's TPE with the constant liar for pending trials, so that the points of a batch differ.
+
+    It takes no notice of trials that are told as failed, so a failure is told as the worst value.
+    """
 
     def __init__(self, seed: int) -> None:
         import optuna
@@ -79,10 +87,10 @@ class OptunaTPE:
         return [(trial, suggested(trial, SPACE)) for trial in (self.study.ask() for _ in range(count))]
 
     def tell(self, handle: Any, value: float | None) -> None:
-        """Record a result or a failure."""
-        import optuna
+        """Record a result, the worst one for a failure."""
+        from benchmarks.dngo.captions import WORST
 
-        self.study.tell(handle, value, state=optuna.trial.TrialState.FAIL if value is None else None)
+        self.study.tell(handle, WORST if value is None else value)
 
 
 def contender(name: str, seed: int) -> Contender:
@@ -149,28 +157,28 @@ class Cluster:
         return result, seconds
 
 
-def summary(runs: Sequence[Run]) -> list[dict[str, Any]]:
+def summary(runs: Sequence[Run]) -> list[dict[str, str]]:
     """Return a row for each contender, with means over its seeds and standard errors, the best first."""
     by_name: dict[str, list[Run]] = {}
     for run in runs:
         by_name.setdefault(run.contender, []).append(run)
     ranked = sorted(by_name, key=lambda name: -np.mean([run.column("best_true")[-1] for run in by_name[name]]))
-    return [{"contender": name, "seeds": len(by_name[name])} | _means(by_name[name]) for name in ranked]
+    return [{"contender": name, "seeds": str(len(by_name[name]))} | _means(by_name[name]) for name in ranked]
 
 
-def _means(runs: Sequence[Run]) -> dict[str, Any]:
+def _means(runs: Sequence[Run]) -> dict[str, str]:
     total = runs[0].scale.evaluations
-    marks = (total // 5, 2 * total // 5, total)  # 500, 1000 and 2500
+    marks = (total // 10, total // 5, 2 * total // 5, total)  # 250, 500, 1000 and 2500
     failed = np.mean([run.failures() for run in runs], axis=0)
     asking, telling = (np.mean([run.column(name).sum() for run in runs]) for name in ("asking", "telling"))
     return {
         **{f"at {mark}": _spread([run.column("best_true")[mark - 1] for run in runs]) for mark in marks},
         "failed %, by quarter": " ".join(f"{100 * share:.0f}" for share in failed),
         "busy %": f"{100 * np.mean([run.utilisation() for run in runs]):.3f}",
-        "days": float(np.mean([run.column("end").max() / 24 for run in runs])),
-        "s ask": float(asking),
-        "s tell": float(telling),
-        "s each": float(asking + telling) / total,
+        "days": f"{np.mean([run.column('end').max() / 24 for run in runs]):.4g}",
+        "s ask": f"{asking:.4g}",
+        "s tell": f"{telling:.4g}",
+        "s each": f"{(asking + telling) / total:.4g}",
     }
 
 
@@ -188,24 +196,22 @@ def main() -> None:
     scale = FULL if options.full else SHORT
     if options.every:
         scale = scale._replace(name=f"{scale.name}_every{options.every:g}", every=options.every / 60)
-    for name in options.contenders:
+    if not options.draw:
+        add_missing(scale, options)
+    if options.draw or not (options.contenders or options.seeds):
+        draw(scale, options.out)
+
+
+def add_missing(scale: Scale, options: argparse.Namespace) -> None:
+    """Make the runs that are missing."""
+    names = options.contenders or CONTENDERS
+    for name in names:
         contender(name, 0)  # a misspelt name raises an error before anything has run
-    for seed in range(options.seeds):
-        for name in options.contenders:
-            path = options.out / scale.name / name / f"{seed}.csv"
+    for seed in options.seeds or range(options.runs or RUNS):
+        for name in names:
+            path = path_of(options.out, scale, name, seed)
             if not path.exists():
                 attempt(path, name, scale, seed)
-    runs = read(options.out, scale)
-    where = f"{scale.evaluations} evaluations on {scale.fewest} to {scale.most} workers"
-    path = report(
-        f"dngo_cluster_{scale.name}".replace("_full", ""),
-        f"{where}; noiseless BLEU-4 of the best so far",
-        summary(runs),
-    )
-    from benchmarks.dngo.planar import draw, draw_histograms
-
-    draw(runs, path)
-    draw_histograms(runs, path.with_name(f"{path.name}_planar"))
 
 
 def attempt(path: Path, name: str, scale: Scale, seed: int) -> None:
@@ -216,15 +222,29 @@ def attempt(path: Path, name: str, scale: Scale, seed: int) -> None:
     print(f"{scale.name} {name} seed {seed}: {cluster.best_true}, {time.perf_counter() - begun:.0f} s", flush=True)
 
 
+def draw(scale: Scale, folder: Path) -> None:
+    """Print and write the table of all complete runs, and draw the figures."""
+    runs = read(folder, scale)
+    if not runs:
+        raise SystemExit(f"{folder / scale.name} has no complete runs to draw")
+    from benchmarks.dngo.planar import draw as draw_lines
+    from benchmarks.dngo.planar import draw_histograms
+
+    path = RESULTS / f"dngo_cluster_{scale.name}".replace("_full", "")
+    where = f"{scale.evaluations} evaluations on {scale.fewest} to {scale.most} workers"
+    title = f"{where}; noiseless BLEU-4 of the best so far"
+    table(path.with_suffix(".csv"), title, summary(runs), measured_on(folder, runs))
+    draw_lines(runs, path)
+    draw_histograms(runs, path.with_name(f"{path.name}_planar"))
+
+
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="2500 evaluations instead of 300")
-    parser.add_argument("--contenders", type=lambda text: text.split(","), default=CONTENDERS, metavar="A,B")
-    parser.add_argument("--seeds", type=int, default=3, help="how many, from 0 on")
-    parser.add_argument("--every", type=float, default=0.0, metavar="MINUTES", help="between looks for free workers")
-    parser.add_argument("--core", type=int, help="the core to use; by default the first allowed one")
-    parser.add_argument("--out", type=Path, default=Path("out") / "dngo_cluster", help="the folder of the runs")
-    return parser.parse_args()
+    options = parser(__doc__, "2500 evaluations instead of 300")
+    options.set_defaults(out=Path("out") / "dngo_cluster")
+    options.add_argument("--contenders", type=words, metavar="A,B", help="only these")
+    options.add_argument("--seeds", type=whole_numbers, metavar="A,B", help="only these, instead of --runs")
+    options.add_argument("--every", type=float, default=0.0, metavar="MINUTES", help="between looks for free workers")
+    return options.parse_args()
 
 
 if __name__ == "__main__":

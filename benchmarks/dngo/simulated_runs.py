@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.machine import describe_machine
+from benchmarks.records import machine
 
 
 class Scale(NamedTuple):
@@ -90,6 +91,11 @@ class Run:
         return [float(quarter.mean()) for quarter in np.array_split(failed, 4)]
 
 
+def path_of(folder: Path, scale: Scale, contender: str, seed: int) -> Path:
+    """Return the file of a run."""
+    return folder / scale.name / contender / f"{seed}.csv"
+
+
 def write(path: Path, jobs: Iterable[Job]) -> None:
     """Write jobs as they end; the file gets its final name when the run is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -111,6 +117,12 @@ def read(folder: Path, scale: Scale) -> list[Run]:
     """Return all complete runs of a scale, by contender and seed."""
     files = sorted((folder / scale.name).glob("*/*.csv"))
     return [Run(file.parent.name, int(file.stem), scale, _jobs(file)) for file in files]
+
+
+def measured_on(folder: Path, runs: Iterable[Run]) -> str:
+    """Return the machines that made runs."""
+    files = [path_of(folder, run.scale, run.contender, run.seed) for run in runs]
+    return "; ".join(dict.fromkeys(map(machine, files)))
 
 
 def _jobs(path: Path) -> list[Job]:

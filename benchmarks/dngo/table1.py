@@ -3,11 +3,13 @@
     python -m benchmarks.dngo.table1                                    # 3 runs, without the logistic regression
     python -m benchmarks.dngo.table1 --full --core 1                    # 10 runs of everything
     python -m benchmarks.dngo.table1 --problems lda --contenders gp,smac --runs 2 --out out/dngo
+    python -m benchmarks.dngo.table1 --problems lda --contenders dngo-paper --seeds 7 --core 3 --out out/7  # a run
     python -m benchmarks.dngo.table1 --draw                             # the table and the figure of all runs so far
 
 Every run is added to ``dngo_table1_runs.csv`` as it ends, and is not repeated: an interruption loses the current run
-only. Two processes may run on two cores. "evaluations" is the median number until a value is within one unit of the
-paper's last digit of the optimum; "±" is the standard deviation over runs.
+only. Processes may run side by side where each has its own ``--out``; one that is asked for seeds only makes its runs.
+"evaluations" is the median number until a value is within one unit of the paper's last digit of the optimum; "±" is the
+standard deviation over runs.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.machine import use_one_core
 from benchmarks.records import machine, numbers, read, table
-from benchmarks.resumed import complete, parser, refuse_unknown, say_failed, words
+from benchmarks.resumed import complete, parser, refuse_unknown, say_failed, whole_numbers, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +49,7 @@ def main() -> None:
     refuse_unknown("problems", options.problems, TASKS)
     file = options.out / "dngo_table1_runs.csv"
     failed = 0 if options.draw else add_missing(file, options)
-    if runs := read(file):
+    if (runs := read(file)) and (options.draw or not options.seeds):
         draw(file, runs)
     say_failed(failed)
 
@@ -60,7 +62,7 @@ def add_missing(file: Path, options: argparse.Namespace) -> int:
     left_out = {"logistic-grid"} if options.full else {"logistic-grid", "logistic"}
     plan = [
         Case(problem, contender, seed)
-        for seed in range(options.runs or (FULL if options.full else SHORT))
+        for seed in options.seeds or range(options.runs or (FULL if options.full else SHORT))
         for problem in options.problems or [name for name in TASKS if name not in left_out]
         for contender in options.contenders or CONTENDERS
     ]
@@ -155,6 +157,7 @@ def arguments() -> argparse.Namespace:
     options = parser(__doc__, "10 runs, and the logistic regression too")
     options.add_argument("--problems", type=words, metavar="A,B", help="only these")
     options.add_argument("--contenders", type=words, metavar="A,B", help="only these")
+    options.add_argument("--seeds", type=whole_numbers, metavar="A,B", help="only these, instead of --runs")
     return options.parse_args()
 
 

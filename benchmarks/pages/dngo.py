@@ -86,19 +86,18 @@ def batches(rows: list[Row]) -> str:
 
 @table("dngo_cluster_every15", "dngo_cluster")
 def cluster(every15: list[Row], at_once: list[Row]) -> str:
+    after = [title for title in every15[0] if title.startswith("at ")]
     return flat(
         [*every15, *select(at_once, contender=("random", "sobol"))],
         {
             "": "{contender}",
             "seeds": "{seeds}",
-            "at 500": "{at 500:.1f}",
-            "at 1000": "{at 1000:.1f}",
-            "at 2500": "{at 2500:.1f}",
+            **{title: f"{{{title}:.1f}}" for title in after},
             "failed, by quarter (%)": "{failed %, by quarter}",
             "workers busy": "{busy %:.1f}%",
             "seconds per suggestion": "{s each:2n}",
         },
-        best={"at 500": max, "at 1000": max, "at 2500": max},
+        best=dict.fromkeys(after, max),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.dngo import captions
 from benchmarks.dngo.captions import BEST_KNOWN, SPACE, evaluate, risks, true_value
-from benchmarks.dngo.cluster import FULL, Cluster, Sonde, summary
+from benchmarks.dngo.cluster import FULL, Cluster, OptunaTPE, Sonde, summary
 from benchmarks.dngo.simulated_runs import Job, Run, Scale, Workers, read, write
 
 from sonde import Study
@@ -126,6 +126,14 @@ def test_contenders_are_asked_for_all_free_workers_and_told_failures() -> None:
     assert recorder.asked[0] == Workers(TINY, 0).at(0.0)
     assert sum(recorder.asked) == len(recorder.told) == TINY.evaluations
     assert None in recorder.told
+
+
+def test_tpe_is_told_the_worst_value_for_a_failure() -> None:
+    tpe = OptunaTPE(0)
+    first, second = tpe.ask(2)
+    tpe.tell(first[0], None)
+    tpe.tell(second[0], 20.0)
+    assert [trial.value for trial in tpe.study.get_trials(deepcopy=False)] == [0.0, 20.0]
 
 
 def test_a_written_run_reads_back(jobs: list[Job], tmp_path: Path) -> None:
