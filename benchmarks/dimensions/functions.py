@@ -12,7 +12,8 @@ way from the centre to the edge. Groups that change them:
 - ``failing``: a half-space beyond the minimum and the centre fails; only Sonde is run, because most of the others have
   no failures.
 
-``bbob`` is COCO's suite, less the optimum, in the dimensions that it has.
+``bbob`` is COCO's suite, less the optimum, in the dimensions that it has. ``development`` has the functions on which
+changes are tried.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from benchmarks.dimensions.development import FUNCTIONS, development_function
 
 Array = NDArray[np.float64]
 Objective = Callable[[Array], float]
@@ -32,7 +35,9 @@ SUITE = {
     "multimodal": ("levy", "styblinski-tang", "rastrigin", "griewank", "ackley"),
     **dict.fromkeys(("edges", "few", "noise", "steps", "plateaus", "scales", "failing"), CHANGED),
     "bbob": tuple(f"f{number}" for number in range(1, 25)),
+    "development": tuple(FUNCTIONS),
 }
+TEXTBOOK = tuple(name for name in SUITE if name not in ("bbob", "development"))
 COCO_DIMENSIONS = (2, 3, 5, 10, 20, 40)
 SHORT = {"quadratics": ("condition 1e4",), "valleys": ("rosenbrock",), "multimodal": ("ackley",)}
 GROUP_OF = {name: group for group in ("quadratics", "valleys", "multimodal") for name in SUITE[group]}
@@ -51,6 +56,8 @@ def function_of(group: str, name: str, d: int, seed: int) -> Objective:
 
     if group == "bbob":
         return _coco(int(name[1:]), d, seed)
+    if group == "development":
+        return development_function(name, d, seed)
 
     width = min(FEW, d) if group == "few" else d
     function = Problem(GROUP_OF[name], name, width, seed).objective()

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
 
 from benchmarks.dimensions.functions import Objective
+
+if TYPE_CHECKING:
+    from sonde.surrogates.priors import TiedPrior
 
 
 def random(objective: Objective, d: int, budget: int, seed: int) -> None:
@@ -133,6 +136,15 @@ def first_release(objective: Objective, d: int, budget: int, seed: int, *, batch
     sonde(objective, d, budget, seed, batch=batch)
 
 
+def _scales_of_the_cube(dimension: int, side: float) -> TiedPrior:
+    """Return the prior in which the length scales do not depend on the region, in units of the region."""
+    from sonde.surrogates.priors import region_prior
+
+    prior = region_prior(dimension, side)
+    prior.location[:dimension] -= 0.5 * np.log(side)
+    return prior
+
+
 @contextmanager
 def _changed(variant: str) -> Iterator[None]:
     """Leave out a part of the trust region's model or of the initial design."""
@@ -148,12 +160,14 @@ def _changed(variant: str) -> Iterator[None]:
         "sonde: misfits without limit": (region, "FARTHEST", np.inf),
         "sonde: no quadratic": (priors, "REGION_TREND", tiny),
         "sonde: untied": (priors, "DEPARTURE", 1e3),
+        "sonde: scales of the cube": (region, "region_prior", _scales_of_the_cube),
         "sonde: one start": (region, "STARTS", region.STARTS[:1]),
         "sonde: no censoring": (region, "SHARED", 10**9),
         "sonde: no logarithm": (region, "KAPPA", 1e6),  # linear
         "sonde: design in the cube": (initial_design, "DIAGONAL", 1e9),
-        "sonde: explores from the start": (schedule, "NARROW", 10.0),
-        "sonde: never explores": (schedule, "NARROW", 0.0),
+        "sonde: explores from the start": (schedule, "narrow_side", lambda d: 10.0),
+        "sonde: explores alike in any dimension": (schedule, "narrow_side", lambda d: 2.0**-7),
+        "sonde: never explores": (schedule, "narrow_side", lambda d: 0.0),
     }
     with mock.patch.object(*changes[variant]):
         yield
@@ -166,8 +180,9 @@ def without(objective: Objective, d: int, budget: int, seed: int, *, variant: st
 
 
 VARIANTS = ("sonde: no misfits", "sonde: equal misfits", "sonde: misfits without limit", "sonde: no quadratic",
-            "sonde: untied", "sonde: one start", "sonde: no censoring", "sonde: no logarithm",
-            "sonde: design in the cube", "sonde: explores from the start", "sonde: never explores")  # fmt: skip
+            "sonde: untied", "sonde: scales of the cube", "sonde: one start", "sonde: no censoring",
+            "sonde: no logarithm", "sonde: design in the cube", "sonde: explores from the start",
+            "sonde: explores alike in any dimension", "sonde: never explores")  # fmt: skip
 METHODS: dict[str, Callable[[Objective, int, int, int], None]] = {
     "random": random, "cobyla": partial(local, method="COBYLA", rhobeg=0.2, tol=1e-12), "cmaes": cmaes,
     "nevergrad": nevergrad, "bobyqa": bobyqa, "optuna-gp": optuna_gp, "turbo": turbo,

@@ -14,7 +14,8 @@ Pairs are runs of one function and seed; two ends are equal where both are withi
 of the distance from it to the value at the centre. Every run is kept as it ends and is not repeated.
 
 The model of ``gp`` was developed on seeds 0 and from 100 on, other rotations and shifts of the same functions among
-them; COCO's bbob was not used.
+them, and on the functions of ``--groups development``, which run only where they are named; COCO's bbob was not used.
+``LOG.md`` has what was tried.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.dimensions.functions import COCO_DIMENSIONS, SHORT, SUITE, function_of, noise_of
+from benchmarks.dimensions.functions import COCO_DIMENSIONS, SHORT, SUITE, TEXTBOOK, function_of, noise_of
 from benchmarks.dimensions.methods import METHODS, VARIANTS
 from benchmarks.machine import use_one_core
 from benchmarks.records import machine, numbers, read, table
@@ -38,6 +39,7 @@ from benchmarks.resumed import complete, parser, refuse_unknown, say_failed, who
 Array = NDArray[np.float64]
 Pair = tuple[str, ...]  # dimension, group, function and seed
 
+SUITES = {"textbook": TEXTBOOK, "bbob": ("bbob",), "development": ("development",)}
 SOLVED = 1e-8
 EVALUATIONS = {2: 20, 5: 50, 10: 100, 20: 200, 40: 200, 100: 500, 1000: 1000}  # by dimension
 
@@ -64,8 +66,9 @@ def main() -> None:
         Case(group, function, d, method, seed)
         for seed in options.seeds or range(options.runs or 1)
         for d in options.dimensions or (EVALUATIONS if options.full else (5,))
-        for group in options.groups or suite
+        for group in options.groups or [name for name in suite if name != "development"]
         for function in suite[group]
+        if not options.functions or function in options.functions
         for method in options.methods or [name for name in METHODS if name not in VARIANTS]
         if (group != "bbob" or d in COCO_DIMENSIONS) and (group != "failing" or method.startswith("sonde"))
     ]
@@ -81,6 +84,7 @@ def arguments() -> argparse.Namespace:
     options.add_argument("--dimensions", type=whole_numbers, metavar="A,B", help="only these")
     options.add_argument("--seeds", type=whole_numbers, metavar="A,B", help="only these, instead of --runs")
     options.add_argument("--groups", type=words, metavar="A,B", help="only these")
+    options.add_argument("--functions", type=words, metavar="A,B", help="only these, of every group")
     return options.parse_args()
 
 
@@ -139,12 +143,12 @@ def draw(file: Path, rows: list[dict[str, str]]) -> None:
         return "" if method == ours else f"{50 * (1 + float(np.mean(signs))):.0f}%"
 
     lines, groups = [], []
-    for d, suite in product(sorted({key[0] for key in centre}, key=int), ("textbook", "bbob")):
+    for d, suite in product(sorted({key[0] for key in centre}, key=int), SUITES):
         for method in (name for name in METHODS if name in runs):
             ours = "sonde by 8" if method.endswith("by 8") else "sonde"
             keys = [
                 key for key in runs[method]
-                if key[0] == d and (key[1] == "bbob") == (suite == "bbob") and key in runs.get(ours, {})
+                if key[0] == d and key[1] in SUITES[suite] and key in runs.get(ours, {})
             ]  # fmt: skip
             if not keys:
                 continue
@@ -155,13 +159,14 @@ def draw(file: Path, rows: list[dict[str, str]]) -> None:
                 "mean regret": f"{np.mean(regrets(method, keys)):.3f}",
             })  # fmt: skip
             if method != ours and suite == "textbook":
-                own = {name: [key for key in keys if key[1] == name] for name in SUITE if name != "bbob"}
+                own = {name: [key for key in keys if key[1] == name] for name in TEXTBOOK}
                 shares = {name: ahead(method, ours, each, -1) if each else "" for name, each in own.items()}
                 groups.append({"d": d, "against": method} | shares)
     if lines:
         base = file.name.replace("_runs", "")
         table(file.with_name(base), "Sonde beside others, by dimension", lines, machine(file))
         title = "Share of pairs in which Sonde is ahead at the end, by group"
+    if groups:
         table(file.with_name(base.replace(".csv", "_groups.csv")), title, groups, machine(file))
 
 

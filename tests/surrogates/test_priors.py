@@ -40,6 +40,8 @@ def test_heavy_tails() -> None:
     assert costs[1] < 1.2 * costs[0]
 
 
-def test_a_narrow_region_has_longer_scales_in_its_units() -> None:
+def test_a_narrow_region_has_longer_scales_in_its_units_and_shorter_ones_in_those_of_the_cube() -> None:
     wide, narrow = region_prior(5, 0.8), region_prior(5, 0.1)
-    np.testing.assert_allclose(narrow.location[:5] - wide.location[:5], np.log(8))
+    longer = narrow.location[:5] - wide.location[:5]
+    np.testing.assert_allclose(longer, np.log(8) / 2)
+    np.testing.assert_allclose(longer + np.log(0.1 / 0.8), -np.log(8) / 2)

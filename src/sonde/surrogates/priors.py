@@ -84,8 +84,12 @@ class TiedPrior(Prior):
 
 
 def region_prior(dimension: int, side: float) -> TiedPrior:
-    """Return the prior of the model of a trust region with this side, with a trend, in units of the side."""
+    """Return the prior of the model of a trust region with this side, with a trend, in units of the side.
+
+    Length scales are expected between those of a function on the cube and those of one on the region alone, at their
+    geometric mean: what is left in a narrow region may be rougher than the whole (benchmarks/dimensions/LOG.md).
+    """
     kinds = [(np.log(0.5), 1.0, -6.0, 16.0)] * dimension + [REGION_SCALE, REGION_NOISE, REGION_TREND, MISFIT]
     location, spread, low, high = np.array(kinds).T.copy()
-    location[:dimension] += 0.5 * np.log(dimension) - np.log(side)
+    location[:dimension] += 0.5 * (np.log(dimension) - np.log(side))
     return TiedPrior(location, spread, low, high, dimension)

@@ -19,8 +19,16 @@ from sonde.strategies.bayesian.trust_region import progress_of
 from sonde.strategies.initial_design import central_side, first_count
 from sonde.surrogates.exact.region import Region
 
-NARROW = 2.0**-7  # side of a region with a model of its own below which every other trial explores the whole cube
-NARROWEST = 2.0**-20
+NARROWEST = 2.0**-20  # side of a region with a model of its own
+
+
+def narrow_side(d: int) -> float:
+    """Return the side of a region with a model of its own below which every other trial explores the whole cube.
+
+    A trial elsewhere finds another basin less often the more dimensions there are, so the region is followed for
+    longer (benchmarks/dimensions/LOG.md).
+    """
+    return 2.0 ** -max(7, d)
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ class TrustRegionSchedule:
         side = progress_of(
             values, first, max(4, d // 2), at_once, units=done.units, start=central_side(space), narrowest=NARROWEST
         ).side
-        return side, side < NARROW
+        return side, side < narrow_side(d)
 
     def _target(self, domain: Domain, region: Region | None, key: Key) -> Target:
         surrogate = self.model.fit(domain.space, domain.history, key, region)
