@@ -179,6 +179,13 @@ METHODS: dict[str, Callable[[Any, int, int], None]] = {
 }  # fmt: skip
 
 
+def ahead(ours: float, theirs: float, lowest: float, centre: float) -> float:
+    """Return 1 where our value is below theirs, 1/2 where both are equal, else 0."""
+    margin = SOLVED * max(centre - lowest, 1e-300)
+    own, other = (max(value - lowest, margin) for value in (ours, theirs))
+    return 0.5 if own == other else float(own < other)
+
+
 def draw(file: Path, rows: list[dict[str, str]]) -> None:
     """Print and write how often ``fobo`` ends below each other method, by group."""
     ends: dict[str, dict[tuple[str, str, str, str], np.ndarray]] = {}
@@ -190,9 +197,7 @@ def draw(file: Path, rows: list[dict[str, str]]) -> None:
     lowest = {key: min(runs[key][-1] for runs in ends.values() if key in runs) for key in centre}
 
     def score(key: tuple[str, str, str, str], other: str, at: int) -> float:
-        margin = SOLVED * max(centre[key] - lowest[key], 1e-300)
-        ours, theirs = (max(ends[name][key][at] - lowest[key], margin) for name in ("fobo", other))
-        return 0.5 if ours == theirs else float(ours < theirs)
+        return ahead(ends["fobo"][key][at], ends[other][key][at], lowest[key], centre[key])
 
     lines = []
     for other in (name for name in METHODS if name in ends and name != "fobo"):

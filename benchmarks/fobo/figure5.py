@@ -28,6 +28,7 @@ class Size(NamedTuple):
     """How large the figure is."""
 
     name: str
+    functions: str  # the table of them in ``benchmarks.fobo.functions``
     dimensions: list[int]
     evaluations: int
     runs: int
@@ -42,19 +43,19 @@ class Case(NamedTuple):
     seed: int
 
 
-FULL, SHORT = Size("fobo_figure5", [4, 16], 100, 32), Size("fobo_figure5_short", [4], 50, 3)
+FULL = Size("fobo_figure5", "FUNCTIONS", [4, 16], 100, 32)
+SHORT = Size("fobo_figure5_short", "FUNCTIONS", [4], 50, 3)
 
 
-def main() -> None:
-    options = arguments()
+def main(full: Size = FULL, short: Size = SHORT, description: str | None = __doc__) -> None:
+    options = arguments(description)
     use_one_core(options.core)
-    from benchmarks.fobo.functions import FUNCTIONS
     from benchmarks.fobo.gaps import draw
     from benchmarks.fobo.methods import METHODS
 
-    refuse_unknown("functions", options.functions, FUNCTIONS)
+    size = full if options.full else short
+    refuse_unknown("functions", options.functions, functions_of(size))
     refuse_unknown("methods", options.methods, METHODS)
-    size = FULL if options.full else SHORT
     file = options.out / f"{size.name}_runs.csv"
     failed = 0 if options.draw else add_missing(file, size, options)
     if runs := read(file):
@@ -64,7 +65,6 @@ def main() -> None:
 
 def add_missing(file: Path, size: Size, options: argparse.Namespace) -> int:
     """Make the runs that are asked for and not there; return how many failed."""
-    from benchmarks.fobo.functions import FUNCTIONS
     from benchmarks.fobo.methods import METHODS
 
     plan = [
@@ -72,23 +72,29 @@ def add_missing(file: Path, size: Size, options: argparse.Namespace) -> int:
         for seed in range(options.runs or size.runs)
         for d in options.dimensions or size.dimensions
         for method in options.methods or METHODS
-        for name in options.functions or FUNCTIONS
+        for name in options.functions or functions_of(size)
     ]
-    return complete(file, plan, partial(make, budget=size.evaluations))
+    return complete(file, plan, partial(make, size=size))
 
 
-def make(case: Case, *, budget: int) -> tuple[dict[str, Any], float]:
+def functions_of(size: Size) -> dict[str, Any]:
+    """Return the functions by name; they load NumPy, which reads the number of threads as it is loaded."""
+    from benchmarks.fobo import functions
+
+    return dict(getattr(functions, size.functions))
+
+
+def make(case: Case, *, size: Size) -> tuple[dict[str, Any], float]:
     """Return the row of a run, and its best value."""
-    from benchmarks.fobo.functions import FUNCTIONS
     from benchmarks.fobo.methods import play
 
-    run = play(case.method, FUNCTIONS[case.problem], case.d, case.seed, budget)
+    run = play(case.method, functions_of(size)[case.problem], case.d, case.seed, size.evaluations)
     row = case._asdict() | {"evaluations": run.evaluations, "seconds": f"{run.seconds:.4g}"}
     return row | {"best": numbers(run.best.tolist(), 6)}, float(run.best[-1])
 
 
-def arguments() -> argparse.Namespace:
-    options = parser(__doc__, "d = 4 and 16, 100 evaluations, 32 runs")
+def arguments(description: str | None) -> argparse.Namespace:
+    options = parser(description, "d = 4 and 16, 100 evaluations, 32 runs")
     options.add_argument("--dimensions", type=whole_numbers, metavar="D,D", help="only these")
     options.add_argument("--functions", type=words, metavar="A,B", help="only these")
     options.add_argument("--methods", type=words, metavar="A,B", help="only these, in this order")

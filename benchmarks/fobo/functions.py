@@ -8,6 +8,10 @@ that the optimum, u = 0, is at 1/4. ``top`` is the highest raw value in that box
 Ackley      at the corner x = -1: there the mean square of u is at its highest and, as u = -12.5, every cosine is -1
 Rastrigin   at the same corner: one coordinate's term is 59.05 at u = -6.4, and at most 50.3 elsewhere
 Griewank    near that corner, by ascent in one coordinate after another (see ``_griewank_top``)
+Rosenbrock  at the same corner, where every term is at its highest
+Drop-Wave   1, where cos 12 |u| is -1
+
+Figure 5 shows the first three; the other two stand in appendix F alone.
 
 Symbols: u and x (..., d), values (...), gradients (..., d).
 """
@@ -73,6 +77,25 @@ def rastrigin(u: Array) -> Evaluated:
     return value, 2 * u + 20 * np.pi * np.sin(2 * np.pi * u)
 
 
+def rosenbrock(u: Array) -> Evaluated:
+    """Return the sum of u_i^2 + b (u_{i+1} - u_i^2)^2 over i < d: a = 0, as in appendix F."""
+    b, before, after = 10.0, u[..., :-1], u[..., 1:]
+    rest = after - before**2
+    gradient = np.zeros_like(u)
+    gradient[..., :-1] = 2 * before - 4 * b * before * rest
+    gradient[..., 1:] += 2 * b * rest
+    return np.sum(before**2 + b * rest**2, axis=-1), gradient
+
+
+def drop_wave(u: Array) -> Evaluated:
+    """Return 1 - (1 + cos 12 |u|) / (|u|^2 + 2): the function of appendix F plus 1, so that its minimum is 0."""
+    radius = np.sqrt(np.sum(u * u, axis=-1, keepdims=True))
+    above, below = 2 * np.cos(6 * radius) ** 2, radius**2 + 2  # 1 + cos 2t = 2 cos^2 t
+    over_radius = 144 * np.sinc(12 * radius / np.pi)  # 12 sin(12 r) / r, also at r = 0
+    value = (radius**2 + 2 * np.sin(6 * radius) ** 2) / below  # 1 - above / below: exact near 0
+    return value[..., 0], u * (over_radius / below + 2 * above / below**2)
+
+
 @lru_cache
 def _griewank_top(d: int) -> float:
     """Return the highest value in the box [-250, 150]^d.
@@ -105,11 +128,18 @@ def _at_the_corner(raw: Callable[[Array], Evaluated], half: float) -> Callable[[
     return lambda d: float(raw(np.full(d, -1.25 * half))[0])
 
 
-FUNCTIONS = {
+FUNCTIONS = {  # of figure 5
     function.name: function
     for function in (
         Function("griewank", 200.0, griewank, _griewank_top),
         Function("ackley", 10.0, ackley, _at_the_corner(ackley, 10.0)),
         Function("rastrigin", 5.12, rastrigin, _at_the_corner(rastrigin, 5.12)),
+    )
+}
+OTHERS = {  # of appendix F alone
+    function.name: function
+    for function in (
+        Function("rosenbrock", 3.0, rosenbrock, _at_the_corner(rosenbrock, 3.0)),
+        Function("drop-wave", 5.12, drop_wave, lambda d: 1.0),
     )
 }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata, wilcoxon
 
 from benchmarks.first_order.plots import COLOURS, GREY, legend, panels, save
-from benchmarks.fobo.functions import FUNCTIONS
+from benchmarks.fobo.functions import FUNCTIONS, OTHERS
 from benchmarks.records import machine, table
 
 Array = NDArray[np.float64]
@@ -47,14 +47,14 @@ def draw(file: Path, path: Path, runs: Sequence[Row]) -> None:
     """Print and write the tables of runs in a file, and draw the figure, under a path without suffix."""
     groups: dict[Panel, dict[str, list[Row]]] = {}
     for d in sorted({int(run["d"]) for run in runs}):
-        for name in FUNCTIONS:
+        for name in FUNCTIONS | OTHERS:
             own = [run for run in runs if (run["problem"], int(run["d"])) == (name, d)]
             for method in LOOKS:
                 if group := [run for run in own if run["method"] == method]:
                     groups.setdefault((name, d), {})[method] = group
     all_curves = {panel: {name: curves(group) for name, group in own.items()} for panel, own in groups.items()}
     rows = [row for panel, own in groups.items() for row in lines(panel, own, all_curves[panel])]
-    table(path.with_suffix(".csv"), "Figure 5: mean optimality gap ± standard error", rows, machine(file))
+    table(path.with_suffix(".csv"), "Mean optimality gap ± standard error", rows, machine(file))
     firsts = [first(panel, own) for panel, own in all_curves.items()]
     title = f"Who is first by the mean final gap, and {OURS} beside the best other one, run by run"
     table(path.with_name(f"{path.name}_first.csv"), title, firsts, machine(file))
@@ -126,9 +126,10 @@ def compared(ours: Curves, other: Curves) -> Row:
 def paint(path: Path, all_curves: Mapping[Panel, Mapping[str, Curves]]) -> None:
     """Paint mean gaps, a panel for each function and dimension."""
     dimensions = sorted({d for _, d in all_curves})
-    figure, axes = panels(len(dimensions), len(FUNCTIONS), (12, 3.2 * len(dimensions)))
+    names = list(dict.fromkeys(name for name, _ in all_curves))
+    figure, axes = panels(len(dimensions), len(names), (4 * len(names), 3.2 * len(dimensions)))
     for (name, d), own in all_curves.items():
-        axis = axes[dimensions.index(d)][list(FUNCTIONS).index(name)]
+        axis = axes[dimensions.index(d)][names.index(name)]
         for method, each in own.items():
             mean = np.mean(list(each.values()), axis=0)
             colour, line, width = LOOKS[method]

@@ -59,6 +59,13 @@ def _differences(function: Callable[[Array], float]) -> Callable[[Array], tuple[
     return evaluate
 
 
+def hessian(objective: Callable[[Array], tuple[float, Array]], u: Array) -> Array:
+    """Return the second derivatives of an objective (d, d), by central differences of its gradient."""
+    steps = DIFFERENCE * np.eye(len(u))
+    rows = np.array([(objective(u + step)[1] - objective(u - step)[1]) / (2 * DIFFERENCE) for step in steps])
+    return (rows + rows.T) / 2
+
+
 def _coco(number: int, d: int, seed: int) -> Callable[[Array], float]:
     import cocoex
 

@@ -26,6 +26,9 @@ NAMES = {
     "bbob": "COCO's bbob, 10-D",
     "one penalty for all": "the best single penalty for all",
     "rosenbrock": "Rosenbrock",
+    "drop-wave": "Drop-Wave",
+    "levy": "Levy",
+    "logistic": "logistic regression",
     "condition 1e4": "quadratic, condition 10^4",
 }
 PARTS = {
@@ -99,9 +102,27 @@ def regularisation(rows: list[Row]) -> str:
 
 @table("fobo_figure5")
 def figure5(rows: list[Row]) -> str:
-    names = NAMES | {"fobo": "`fobo` of 0.1.0"}
+    return _gaps(rows, NAMES | {"fobo": "`fobo` of 0.1.0"})
+
+
+@table("fobo_appendix_f")
+def appendix_f(rows: list[Row]) -> str:
+    """Return the mean gaps, and how many runs of each method there are."""
+    return _gaps([row | {"d": Cell(f"{row['d']}-D, {row['runs']} runs")} for row in rows], NAMES, "{function}, {d}")
+
+
+def _gaps(rows: list[Row], names: dict[str, str], across: str = "{function}, {d}-D") -> str:
     means = [row | {"gap": Cell(row["gap at 100"].split()[0])} for row in rows]
-    return pivot(means, "{method}", "{function}, {d}-D", "{gap:2n}", best=min, along="column", names=names)
+    return pivot(means, "{method}", across, "{gap:2n}", best=min, along="column", names=names)
+
+
+@table("fobo_hessians")
+def hessians(rows: list[Row]) -> str:
+    """Return in how many pairs Hessians are ahead."""
+    columns = {"": "{function}, {d}-D", "pairs": "{pairs}"} | {f"at {n}": f"{{ahead at {n}}}" for n in (5, 10, 20, 40)}
+    ends = {f"end, {of}": f"{{median end, {of}:2n}}" for of in ("gradients", "hessians")}
+    seconds = {f"seconds, {of}": f"{{seconds, {of}:2n}}" for of in ("gradients", "hessians")}
+    return flat(rows, columns | ends | seconds, names=NAMES)
 
 
 @table("fobo_figure5_first")

@@ -86,6 +86,39 @@ def accuracy(rows: list[Row]) -> str:
     return flat([first, *hard], columns | {"target in float64": "{target}", "reached": "{reached}"})
 
 
+@table("first_order_accuracy_fig6")
+def figure6(rows: list[Row]) -> str:
+    return flat(rows, {"d": "{d}", "float64": "{float64:2n}", "float32": "{float32:2n}"})
+
+
+@table("first_order_first_use")
+def first_use(rows: list[Row]) -> str:
+    """Return a row for each statement that takes time."""
+    return flat(
+        [row for row in rows if float(row["cpu"]) >= 0.1],
+        {
+            "points": "{points}",
+            "statement": _statement,
+            "seconds": "{cpu:.1f}",
+            "programs": "{programs}",
+            "target": "{target}",
+        },
+    )
+
+
+def _statement(row: Row) -> str:
+    module = row["statement"].partition(" import ")[0]
+    if module == "all":
+        return "all"
+    return f"`{module} import ...`" if module.startswith("from") else f"`{row['statement']}`"
+
+
+@number("first_order_first_use")
+def first_use_seconds(rows: list[Row]) -> str:
+    (whole,) = select(rows, points="200", statement="all")
+    return f"{whole['cpu']:.1f}"
+
+
 @table("first_order_memory")
 def memory(rows: list[Row]) -> str:
     column = "one n by n array (MB)"

@@ -12,6 +12,8 @@ from tests.kernels.zoo import ROUGH, SMOOTH, D, compositions, points, without_st
 
 from sonde.kernels import (
     RBF,
+    DirectProduct,
+    DirectSum,
     Function,
     GradientGram,
     Gram,
@@ -19,6 +21,7 @@ from sonde.kernels import (
     Kernel,
     Matern52,
     Polynomial,
+    RationalQuadratic,
     ValueGradientGram,
     ValueGradientHessianGram,
 )
@@ -138,6 +141,13 @@ def test_hessian_products_in_blocks() -> None:
     whole, blocks = HessianGram(RBF(), points(5)), HessianGram(RBF(), points(5), memory=1)
     v = vector(whole)
     assert relative(blocks.mv(v), whole.mv(v)) < 1e-12
+
+
+@pytest.mark.parametrize("kind", [DirectSum, DirectProduct])
+@pytest.mark.parametrize("parts", [[RBF(0.5), RBF(1.0), RBF(2.0)], [RBF(0.5), RationalQuadratic(), Polynomial(2)]])
+def test_direct_kernels_are_their_parts_composed(kind: Any, parts: list[Kernel]) -> None:
+    kernel, (x, y) = kind(parts, columns=[2, 0, 1]), points(2)
+    np.testing.assert_allclose(kernel(x, y), kernel.assembled()(x, y), rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", [GradientGram, ValueGradientGram, HessianGram])

@@ -27,20 +27,22 @@ def structured_blocks(structure: Structure, rows: Array, columns: Array) -> Arra
     jacobians = [(own.jacobians(rows), own.jacobians(columns)) for own in structure.maps]
     left = [_gradient(structure, views, jacobians, rows, scalar, "x") for scalar in structure.scalars]
     right = [_gradient(structure, views, jacobians, columns, scalar, "y") for scalar in structure.scalars]
-    blocks = jnp.zeros((n, m, 1 + d, 1 + d), rows.dtype).at[..., 0, 0].set(kept.phi)
+    of_x = of_y = jnp.zeros((n, m, d), rows.dtype)
+    mixed = jnp.zeros((n, m, d, d), rows.dtype)
     for a, scalar in enumerate(structure.scalars):
         if left[a] is not None:
-            blocks = blocks.at[..., 1:, 0].add(kept.gradient[a][..., None] * left[a])
+            of_x = of_x + kept.gradient[a][..., None] * left[a]
             line = [(b, second) for b, second in enumerate(kept.hessian[a]) if second is not None]
-            mixed = sum((second[..., None] * right[b] for b, second in line), jnp.zeros((n, m, d), rows.dtype))
-            blocks = blocks.at[..., 1:, 1:].add(left[a][..., :, None] * mixed[..., None, :])
+            along = sum((second[..., None] * right[b] for b, second in line), jnp.zeros((n, m, d), rows.dtype))
+            mixed = mixed + left[a][..., :, None] * along[..., None, :]
         if right[a] is not None:
-            blocks = blocks.at[..., 0, 1:].add(kept.gradient[a][..., None] * right[a])
+            of_y = of_y + kept.gradient[a][..., None] * right[a]
         if scalar.name in ("xy", "rr"):
             factor = kept.gradient[a] * (1.0 if scalar.name == "xy" else -2.0)
             at_x, at_y = jacobians[scalar.owner]
-            blocks = blocks.at[..., 1:, 1:].add(factor[..., None, None] * jnp.einsum("ira,jrb->ijab", at_x, at_y))
-    return blocks
+            mixed = mixed + factor[..., None, None] * jnp.einsum("ira,jrb->ijab", at_x, at_y)
+    top = jnp.concatenate([kept.phi[..., None], of_y], axis=2)[..., None, :]
+    return jnp.concatenate([top, jnp.concatenate([of_x[..., None], mixed], axis=3)], axis=2)
 
 
 def _gradient(

@@ -92,8 +92,9 @@ class DerivativeGram(lx.AbstractLinearOperator):
     @property
     def paths(self) -> tuple[str, ...]:
         """The path of each summand in products: ``"structured"``, ``"separable"`` or ``"autodiff"``."""
-        with in_precision_of(self.X):
-            return paths(self.kernel, self.observed)
+        with in_precision_of(self.X):  # shapes only: the maps need not be computed
+            found: tuple[str, ...] = eqx.filter_eval_shape(paths, self.kernel, self.observed)
+        return found
 
     @property
     def entries(self) -> int:
@@ -109,9 +110,7 @@ class DerivativeGram(lx.AbstractLinearOperator):
                 raise KernelError(
                     f"the vector has shape {vector.shape}, expected {flat} or {(len(self.columns), self.entries)}"
                 )
-            weights = vector.reshape(-1, self.entries)
-            product = gram_product(self.kernel, self.X, self.columns, weights, self.kept, self.observed, self.memory)
-            product = product.reshape(-1) if vector.ndim == 1 else product
+            product = gram_product(self.kernel, self.X, self.columns, vector, self.kept, self.observed, self.memory)
         return keep_precision(product)
 
     def __matmul__(self, vector: Any) -> Array:

@@ -64,6 +64,11 @@ class LinearMap(Map):
         """Return U^T w_i."""
         return covectors * self.matrix if self.matrix.ndim == 1 else covectors @ self.matrix
 
+    def jacobians(self, points: Array) -> Array:
+        """Return U for every point."""
+        matrix = jnp.diag(self.matrix) if self.matrix.ndim == 1 else self.matrix
+        return jnp.broadcast_to(matrix, (len(points), *matrix.shape))
+
 
 class Identity(Map):
     """u(x) = x."""

@@ -92,15 +92,29 @@ def gram_product(
     observed: Observed,
     memory: int,
 ) -> Array:
-    """Return the (n, entries) product with an (m, entries) vector."""
+    """Return the product with a vector, (m entries,) or (m, entries), in the same shape."""
     # XLA 0.10 on CPUs turns sum(A * (B @ 0), axis=1) into NaN where the zero is a known constant: the barrier hides it.
-    vector = jax.lax.optimization_barrier(vector)
+    weights = jax.lax.optimization_barrier(vector).reshape(len(columns), -1)
     if observed.hessian:
-        return _second_order(kernel, rows, columns, vector, observed, memory)
+        product = _second_order(kernel, rows, columns, weights, observed, memory)
+    else:
+        product = _first_order(split(kernel), rows, columns, weights, kept, observed, memory)
+    return product.reshape(-1) if vector.ndim == 1 else product
+
+
+def _first_order(
+    parts: list[Part],
+    rows: Array,
+    columns: Array,
+    vector: Array,
+    kept: products.Coefficients | None,
+    observed: Observed,
+    memory: int,
+) -> Array:
     d = rows.shape[1]
     weights = products.Weights(vector[:, 0] if observed.value else None, vector[:, -d:] if observed.gradient else None)
     total = jnp.zeros((len(rows), observed.entries(d)), rows.dtype)
-    for part in split(kernel):
+    for part in parts:
         if part.structure is not None and kept is not None:
             result = products.kept_product(part.structure, kept, rows, columns, weights)
         else:
@@ -226,5 +240,7 @@ def _blocks(kernel: Kernel, rows: Array, columns: Array, observed: Observed) -> 
 def _observed_entries(blocks: Array, d: int, observed: Observed) -> Array:
     """Return the rows and columns of the blocks that are observed."""
     wanted = [observed.value] + [observed.gradient] * d + [observed.hessian] * (blocks.shape[-1] - 1 - d)
+    if all(wanted):
+        return blocks
     index = jnp.array([at for at, is_wanted in enumerate(wanted) if is_wanted])
     return blocks[..., index, :][..., index]

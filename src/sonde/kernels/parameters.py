@@ -54,4 +54,4 @@ def in_precision_of(data: Any) -> AbstractContextManager[Any]:
 def keep_precision(result: Any) -> Any:
     """Return a result in its own precision: as NumPy if it is float64 and JAX is configured to truncate that."""
     truncated = not jax.config.jax_enable_x64 and not isinstance(result, jax.core.Tracer)  # type: ignore[attr-defined]
-    return np.asarray(result) if truncated and result.dtype == np.float64 else result
+    return np.asarray(result) if truncated and result.dtype == np.float64 else jnp.asarray(result)

@@ -25,7 +25,7 @@ from jax import Array
 
 from sonde.kernels.kernel import Kernel
 from sonde.kernels.pairwise import CentredPoints, centred_points, directional_arrays, over_pairs, scalar_arrays
-from sonde.kernels.separable import DirectKernel, DirectProduct
+from sonde.kernels.separable import DirectKernel
 from sonde.kernels.structure import Scalar, Structure
 
 
@@ -72,22 +72,16 @@ def structured_product(structure: Structure, rows: Array, columns: Array, weight
     return value, assemble_gradient(structure, views, rows, columns, weights.gradient, q, g)
 
 
-def _local(structure: Structure, z: list[Array], s: list[Array] | None, w: Array | None) -> tuple[Array, ...]:
+def _local(structure: Structure, z: list[Array], s: list[Array] | None, w: Array | None) -> tuple[Any, ...]:
     """Return h, q and g of one pair."""
-
-    def phi(z: list[Array]) -> Array:
-        return structure.flat_phi(*z)
-
-    def column(z: list[Array]) -> Array:
-        total = jnp.zeros((), z[0].dtype)
-        if w is not None:
-            total = total + w * phi(z)
-        if s is not None:
-            total = total + jax.jvp(phi, (z,), (s,))[1]
-        return total
-
-    h, q = jax.value_and_grad(column)(z)
-    return h, q, jax.grad(phi)(z)
+    phi = jax.value_and_grad(lambda z: structure.flat_phi(*z))
+    if s is None:
+        value, g = phi(z)
+        return w * value, g, g
+    (value, g), (h, q) = jax.jvp(phi, (z,), (s,))  # with g, along s: g.s and H s
+    if w is not None:
+        h, q = h + w * value, [w * first + second for first, second in zip(g, q, strict=True)]
+    return h, q, g
 
 
 def assemble_gradient(
@@ -129,15 +123,16 @@ def coefficients(structure: Structure, rows: Array, columns: Array) -> Coefficie
         return Coefficients(jnp.full((len(rows), len(columns)), structure.flat_phi(), rows.dtype), [], [])
     z = scalar_arrays(structure, centred_points(structure, rows, columns), rows, columns)
 
-    def phi(z: list[Array]) -> Array:
-        return structure.flat_phi(*z)
+    def gradient(z: list[Array]) -> tuple[list[Array], tuple[Array, list[Array]]]:
+        value, g = jax.value_and_grad(lambda z: structure.flat_phi(*z))(z)
+        return g, (value, g)
 
-    second = over_pairs(jax.hessian(phi))(z)
+    second, (phi, g) = over_pairs(jax.jacfwd(gradient, has_aux=True))(z)
     hessian = [
         [second[a][b] if one.of_x and other.of_y else None for b, other in enumerate(structure.scalars)]
         for a, one in enumerate(structure.scalars)
     ]
-    return Coefficients(over_pairs(phi)(z), over_pairs(jax.grad(phi))(z), hessian)
+    return Coefficients(phi, g, hessian)
 
 
 def kept_product(
@@ -167,7 +162,6 @@ def separable_product(kernel: DirectKernel, rows: Array, columns: Array, weights
     Let S(k) be the sum or product of the k_a, and u_a = v_a dk_a/dy_a. Then h = F(k, u) = w S + grad S . u, and
     dh/dx_a = F_k_a dk_a/dx_a + F_u_a v_a d^2 k_a/dx_a dy_a: diagonal plus rank one for products, diagonal for sums.
     """
-    combine = jnp.prod if isinstance(kernel, DirectProduct) else jnp.sum
     order = jnp.array([columns[0] for columns in kernel.part_columns])
 
     def pair(x: Array, y: Array, w: Array, v: Array) -> tuple[Array, Array]:
@@ -175,7 +169,7 @@ def separable_product(kernel: DirectKernel, rows: Array, columns: Array, weights
         v = v[order]
 
         def total(k: Array, along: Array) -> Array:
-            value, derivative = jax.jvp(combine, (k,), (along,))
+            value, derivative = jax.jvp(kernel.combine, (k,), (along,))
             return w * value + derivative
 
         h, (by_k, by_along) = jax.value_and_grad(total, argnums=(0, 1))(k, v * dy)

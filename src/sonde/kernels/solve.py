@@ -1,6 +1,7 @@
 """Linear solves (K + noise) z = b and log-determinants log |K + noise|, by Cholesky for small matrices.
 
-Large systems are solved by preconditioned conjugate gradients.
+Large systems are solved by preconditioned conjugate gradients. What is done once, the Cholesky factor included, is done
+by NumPy and SciPy: JAX would compile a program for every operation, which takes longer than the operation.
 
 The preconditioner of the gradients is the part of the matrix that does not mix inputs: (P + noise) (x) I_d with
 P = g_xy - 2 g_rr, so one n by n Cholesky serves all d inputs. The preconditioner of the values is their own n by n
@@ -13,6 +14,7 @@ run from u gives u' log(A) u.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
@@ -21,6 +23,7 @@ import jax.numpy as jnp
 import lineax as lx
 import numpy as np
 from jax import Array
+from scipy.linalg import cho_factor, cho_solve
 
 from sonde.errors import KernelError, NotPositiveDefinite
 from sonde.kernels.maps import Identity
@@ -30,6 +33,9 @@ from sonde.kernels.products import coefficients
 
 if TYPE_CHECKING:
     from sonde.kernels.gram import DerivativeGram
+
+NumPyArray = np.ndarray[Any, Any]
+Factor = tuple[NumPyArray, bool]
 
 DENSE_SIZE = 3000  # up to this many entries Cholesky is faster than conjugate gradients
 KEPT_MEMORY = 2**30  # bytes of coefficients that an iterative solve may keep
@@ -56,43 +62,48 @@ class LogDeterminant(NamedTuple):
 
 def solve(operator: DerivativeGram, vector: Any, *, noise: Any, tolerance: float, max_steps: int | None) -> Solution:
     """Solve (K + noise) z = b."""
-    with in_precision_of(operator.X):
-        b = jnp.asarray(vector, operator.X.dtype)
-        variances = noise_vector(operator, noise)
-        if b.size != variances.size:
-            raise KernelError(f"the right-hand side has shape {b.shape}, expected {variances.size} entries")
-        if not bool(jnp.all(jnp.isfinite(b))):
-            raise KernelError("the right-hand side has a value that is not finite")
-        method = _dense if variances.size <= DENSE_SIZE else _iterative
-        value, steps, name = method(operator, b.reshape(-1), variances, tolerance, max_steps)
-        rest = b.reshape(-1) - operator.mv(value) - variances * value
-        residual = float(jnp.linalg.norm(rest) / jnp.maximum(jnp.linalg.norm(b), jnp.finfo(b.dtype).tiny))
-        limit = max(tolerance * 10, 1e4 * float(jnp.finfo(b.dtype).eps))
-    return Solution(keep_precision(value.reshape(b.shape)), residual <= limit, residual, steps, name)
+    given = np.asarray(vector, operator.X.dtype)
+    b, variances = given.reshape(-1), noise_vector(operator, noise)
+    if b.size != variances.size:
+        raise KernelError(f"the right-hand side has shape {given.shape}, expected {variances.size} entries")
+    if not np.isfinite(b).all():
+        raise KernelError("the right-hand side has a value that is not finite")
+    method = _dense if b.size <= DENSE_SIZE else _iterative
+    value, steps, name = method(operator, b, variances, tolerance, max_steps)
+    rest, precision = b - _noisy_product(operator, value, variances), np.finfo(b.dtype)
+    residual = float(np.linalg.norm(rest) / max(np.linalg.norm(b), precision.tiny))
+    converged = residual <= max(tolerance * 10, 1e4 * precision.eps)
+    return Solution(keep_precision(value.reshape(given.shape)), converged, residual, steps, name)
 
 
-def noise_vector(operator: DerivativeGram, noise: Any) -> Array:
+def _noisy_product(operator: DerivativeGram, vector: NumPyArray, variances: NumPyArray) -> NumPyArray:
+    return np.asarray(operator.mv(vector)) + variances * vector
+
+
+def noise_vector(operator: DerivativeGram, noise: Any) -> NumPyArray:
     """Return the noise variance of every entry; given are one for all, for each entry of a point, or for each."""
     if operator.Y is not None:
         raise KernelError("only a square operator, made without Y, can be solved with")
     n, p = len(operator.X), operator.entries
-    given = jnp.asarray(noise, operator.X.dtype)
+    given = np.asarray(noise, operator.X.dtype)
     if given.shape not in ((), (p,), (n, p), (n * p,)):
         raise KernelError(f"noise has shape {given.shape}, expected a number, ({p},), ({n}, {p}) or ({n * p},)")
-    if not isinstance(given, jax.core.Tracer) and not bool(jnp.all((given >= 0) & jnp.isfinite(given))):
+    if not np.all((given >= 0) & np.isfinite(given)):
         raise KernelError("noise is a variance: zero or more, and finite")
-    return jnp.broadcast_to(given.reshape(n, p) if given.shape == (n * p,) else given, (n, p)).reshape(-1)
+    return np.broadcast_to(given.reshape(n, p) if given.shape == (n * p,) else given, (n, p)).reshape(-1)
 
 
-def factorise(operator: DerivativeGram, variances: Array) -> Array:
-    """Return the Cholesky factor of K + noise, with the smallest jitter that succeeds."""
-    matrix = operator.as_matrix() + jnp.diag(variances)
-    scale = float(jnp.mean(jnp.diagonal(matrix)))
-    jitters = [0.0, *(float(jnp.finfo(matrix.dtype).eps) ** power for power in _JITTERS)]
+def factorise(operator: DerivativeGram, variances: NumPyArray) -> Factor:
+    """Return the Cholesky factor of K + noise, with the smallest jitter that succeeds, as ``cho_solve`` takes it."""
+    matrix = np.array(operator.as_matrix())
+    diagonal = matrix.diagonal() + variances
+    jitters = [0.0, *(float(np.finfo(matrix.dtype).eps) ** power for power in _JITTERS)]
     for jitter in jitters:
-        factor = jnp.linalg.cholesky(matrix + jitter * scale * jnp.eye(len(matrix)))
-        if bool(jnp.all(jnp.isfinite(factor))):
-            return factor
+        np.fill_diagonal(matrix, diagonal + jitter * diagonal.mean())
+        with contextlib.suppress(np.linalg.LinAlgError):
+            factor = cho_factor(matrix.T, lower=True, check_finite=False)  # symmetric: in LAPACK's order
+            if np.isfinite(factor[0].diagonal()).all():
+                return factor
     raise NotPositiveDefinite(
         f"the {len(matrix)} by {len(matrix)} matrix of {type(operator.kernel).__name__} is not positive definite, even "
         f"with jitter {jitters[-1]:.0e}; check for repeated points without noise, very long length scales, and that "
@@ -100,18 +111,20 @@ def factorise(operator: DerivativeGram, variances: Array) -> Array:
     )
 
 
-def _dense(operator: DerivativeGram, b: Array, variances: Array, *_: Any) -> tuple[Array, int, str]:
+def _dense(operator: DerivativeGram, b: NumPyArray, variances: NumPyArray, *_: Any) -> tuple[NumPyArray, int, str]:
     factor = factorise(operator, variances)
-    value = jax.scipy.linalg.cho_solve((factor, True), b)
-    rest = b - operator.mv(value) - variances * value
-    return value + jax.scipy.linalg.cho_solve((factor, True), rest), 1, "cholesky"  # one step of refinement
+    value = cho_solve(factor, b, check_finite=False)
+    rest = b - _noisy_product(operator, value, variances)
+    return value + cho_solve(factor, rest, check_finite=False), 1, "cholesky"  # one step of refinement
 
 
 def _iterative(
-    operator: DerivativeGram, b: Array, variances: Array, tolerance: float, max_steps: int | None
-) -> tuple[Array, int, str]:
-    value, steps = _conjugate_gradients(with_coefficients(operator), b, variances, tolerance, max_steps or 2000)
-    return value, int(steps), "conjugate gradients"
+    operator: DerivativeGram, b: NumPyArray, variances: NumPyArray, tolerance: float, max_steps: int | None
+) -> tuple[NumPyArray, int, str]:
+    with in_precision_of(operator.X):
+        given = with_coefficients(operator), jnp.asarray(b), jnp.asarray(variances)
+        value, steps = _conjugate_gradients(*given, tolerance, max_steps or 2000)
+    return np.asarray(value), int(steps), "conjugate gradients"
 
 
 def with_coefficients(operator: DerivativeGram) -> DerivativeGram:
@@ -174,15 +187,14 @@ def log_determinant(operator: DerivativeGram, *, noise: Any, probes: int, steps:
     """Return log |K + noise|."""
     if min(probes, steps) < 2:
         raise KernelError(f"probes and steps must be 2 or more, got {probes} and {steps}")
+    variances = noise_vector(operator, noise)
+    if variances.size <= DENSE_SIZE:
+        factor, _ = factorise(operator, variances)
+        return LogDeterminant(2 * float(np.log(factor.diagonal()).sum()), 0.0, "cholesky")
     with in_precision_of(operator.X):
-        variances = noise_vector(operator, noise)
-        if variances.size <= DENSE_SIZE:
-            factor = factorise(operator, variances)
-            return LogDeterminant(2 * float(jnp.sum(jnp.log(jnp.diagonal(factor)))), 0.0, "cholesky")
-        keys = jax.random.split(jax.random.key(seed), probes)
-        quadratures = _quadratures(with_coefficients(operator), variances, keys, min(steps, variances.size))
-        error = float(jnp.std(quadratures, ddof=1)) / probes**0.5
-        return LogDeterminant(float(jnp.mean(quadratures)), error, "stochastic Lanczos")
+        keys, steps = jax.random.split(jax.random.key(seed), probes), min(steps, variances.size)
+        found = np.asarray(_quadratures(with_coefficients(operator), jnp.asarray(variances), keys, steps))
+    return LogDeterminant(float(found.mean()), float(found.std(ddof=1)) / probes**0.5, "stochastic Lanczos")
 
 
 @eqx.filter_jit
