@@ -1,6 +1,8 @@
 """Tables of the natural gradient (``measurements-igo.md``)."""
 
-from benchmarks.pages.rows import Cell, Row, beside, select, with_end
+from statistics import median
+
+from benchmarks.pages.rows import Cell, Row, beside, select, span, with_end
 from benchmarks.pages.tables import Template, flat, number, pivot, table
 
 NAMES = {
@@ -25,6 +27,7 @@ NAMES = {
     "ConcatenatedTrap": "concatenated trap",
     "NKLandscapes": "NK landscape",
 }
+WAITING_CALLS = (50, 100, 200, 500, 1000, 2000)
 ERROR, PAPER = "test error (%): median (quartiles)", "paper, 30 trials"
 
 
@@ -126,6 +129,40 @@ def switch(rows: list[Row]) -> str:
     columns |= {f"`{name}`": f"{{{name}}}" for name in strategies}
     columns |= {f"seconds of a trial, `{name}`": f"{{{name} s:1n}}" for name in strategies}
     return flat(rows, columns, between=(max, [f"`{name}`" for name in strategies]), names=NAMES)
+
+
+@table("igo_waiting_runs")
+def waiting(rows: list[Row]) -> str:
+    """Show in how many cases a run that begins with ``gp`` is ahead of ``igo`` alone, and behind it."""
+    alone = {(row["n"], row["problem"], row["seed"]): row["best"] for row in rows if row["after"] == "0"}
+    lines = []
+    for n, after in sorted({(int(row["n"]), int(row["after"])) for row in rows if row["after"] != "0"}):
+        own = select(rows, n=str(n), after=str(after))
+        runs = [(row["best"], alone[row["n"], row["problem"], row["seed"]]) for row in own]
+        seconds = median(float(row["gp seconds"]) for row in own)
+        line = {"n": Cell(n), "runs": Cell(len(own)), "after": Cell(after), "seconds": Cell(seconds)}
+        line |= {f"at {calls:,}": Cell(_ahead(runs, calls, calls)) for calls in WAITING_CALLS}
+        lines.append(line | {"end": Cell(_ahead(runs, after, 2000))})
+    columns = {"bits": "{n}", "runs": "{runs}", "trials of `gp`": "{after}", "their seconds": "{seconds:2n}"}
+    columns |= {f"{calls:,} calls": f"{{at {calls:,}}}" for calls in WAITING_CALLS}
+    return flat(lines, columns | {"these trials alone, beside 2,000 of `igo`": "{end}"})
+
+
+def _ahead(runs: list[tuple[Cell, Cell]], calls: int, of_second: int) -> str:
+    """Return how often the first of two runs has the higher value, and how often the second, after so many calls."""
+    values = [(_best_after(first, calls), _best_after(second, of_second)) for first, second in runs]
+    return f"{sum(first > second for first, second in values)} : {sum(first < second for first, second in values)}"
+
+
+def _best_after(cell: str, calls: int) -> float:
+    """Return the best value after so many calls, of a cell with ``call:value`` for each improvement."""
+    pairs = (pair.split(":") for pair in cell.split())
+    return max(float(value) for call, value in pairs if int(call) <= calls)
+
+
+@number("igo_waiting_runs")
+def waiting_igo(rows: list[Row]) -> str:
+    return f"{span((row['igo seconds'] for row in rows), '1n')} s"
 
 
 @table("igo_speed")

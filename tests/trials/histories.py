@@ -15,12 +15,18 @@ from sonde.trials.trial import pack_row
 Row = tuple[Any, ...]
 
 
-def changed(number: int, row: NDArray[np.float64], outcome: Outcome | State, revision: int = 0) -> Row:
+def changed(
+    number: int,
+    row: NDArray[np.float64],
+    outcome: Outcome | State,
+    revision: int = 0,
+    seconds: float | None = None,
+) -> Row:
     """What storage reports of a trial: where it is, or what was told of it."""
     told = outcome if isinstance(outcome, Outcome) else Outcome(outcome)
     constraints = None if told.constraints is None else dict(told.constraints)
     return (number, told.state.value, revision, pack_row(row), told.value, told.noise, told.gradient, told.hessian,
-            constraints, told.objectives)  # fmt: skip
+            constraints, told.objectives, seconds)  # fmt: skip
 
 
 def history_of(

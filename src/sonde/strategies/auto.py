@@ -14,15 +14,17 @@ from sonde.strategies.initial_design import first_count, ready
 from sonde.strategies.port import Distributions, Model, Strategy
 from sonde.strategies.registry import resolve_strategy
 from sonde.strategies.sobol import AroundCentre, CentreFirst
+from sonde.strategies.waiting import Waiting, waited_too_long
 from sonde.trials import History
 
 
 class Rule(NamedTuple):
-    """A condition, the strategy to use where it holds, and the reason for ``explain``."""
+    """A condition, the strategy to use where it holds, the reason for ``explain``, and numbers after it."""
 
     applies: Callable[[Space, History], bool]
     strategy: str
     reason: str
+    numbers: Callable[[Space, History], str] = lambda space, history: ""
 
 
 # observations up to which the exact Gaussian process is used; beyond, a suggestion of dngo costs less
@@ -39,6 +41,13 @@ TABLE = (
         lambda space, history: not ready(history, first_count(space)),
         "sobol",
         "there are too few results to learn from",
+    ),
+    Rule(
+        lambda space, history: _unordered(space) and _waited(space, history) is not None,
+        "igo",
+        # benchmarks/igo/waiting: by seconds ahead of gp, by calls level
+        "all parameters are bits or categories and the trials are too quick to wait for a Gaussian process",
+        lambda space, history: f" ({_waited(space, history)})",
     ),
     Rule(
         lambda space, history: len(history.arrivals) <= EXACT_GP_LIMIT,
@@ -64,6 +73,11 @@ def _unordered(space: Space) -> bool:
     return all(not parameter.ordered or parameter.size <= 2 for parameter in space.parameters.values())
 
 
+def _waited(space: Space, history: History) -> Waiting | None:
+    """Return where suggestions of ``gp`` had taken too long beside the trials."""
+    return waited_too_long(space, history, EXACT_GP_LIMIT)
+
+
 class Auto(Strategy):
     """Chooses a strategy by the table of rules."""
 
@@ -80,7 +94,7 @@ class Auto(Strategy):
     def chosen(self, space: Space, history: History) -> str:
         """Name the chosen strategy and the reason."""
         rule = self._rule(space, history)
-        return f"{rule.strategy}, because {rule.reason}"
+        return f"{rule.strategy}, because {rule.reason}{rule.numbers(space, history)}"
 
     def explain(self, space: Space, history: History) -> str:
         """Name the chosen strategy, the reason, and what that strategy does."""

@@ -165,7 +165,7 @@ class Replay:
         revision, record = self._kept[number]
         if revision > seen:  # it ended later
             state = State.LOST if number in self._lost else State.RUNNING
-            revision, record = seen, replace(record, state=state, outcome=None)
+            revision, record = seen, replace(record, state=state, outcome=None, finished=None)
         return columns(record, revision)
 
 

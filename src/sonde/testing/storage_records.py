@@ -58,6 +58,19 @@ class RecordsContract:
         assert _source(tell(storage, study, 0, DONE)) == _source(storage.record(study, 0)) == before
         assert before == (storage.record(study, 0).seen, Batch(0, 1), True)
 
+    def test_a_suggested_trial_that_has_ended_has_its_seconds(self, storage: Storage, study: str) -> None:
+        me, tokens = Asker("me", 10.0, None), drawn(2)
+        storage.finish_ask(study, storage.begin_ask(study, tokens, me), [ROW] * 2, tokens, me)
+        storage.enqueue(study, [ROW], {})
+        begin(storage, study)
+        storage.add(study, [(ROW, DONE, {})])
+        for number in (1, 2):  # one that was suggested, and one that was enqueued
+            tell(storage, study, number, DONE)
+        record = storage.record(study, 1)
+        assert record.started is not None and record.finished is not None
+        seconds = [row[10] for row in storage.changes(study, 0).rows]
+        assert seconds == [None, record.finished - record.started, None, None]
+
     def test_what_was_not_suggested_has_no_source(self, storage: Storage, study: str) -> None:
         me, tokens = Asker("me", 10.0, None), drawn(1)
         storage.enqueue(study, [ROW], {})

@@ -39,7 +39,8 @@ ROUNDING = 1e-9  # relative difference below which two values of a configuration
 class Changes:
     """The trials that changed since some revision, and the revision that a reader has after them.
 
-    A row has number, state, revision, row, value, noise, gradient, hessian, constraints and objectives of a trial.
+    A row has number, state, revision, row, value, noise, gradient, hessian, constraints and objectives of a trial, and
+    the seconds from its start to its result if it was suggested.
     """
 
     revision: int
@@ -102,6 +103,7 @@ class History:
         self._noise = _Column()
         self._outcomes = _Column(2 * len(objectives))  # of several objectives: values, then noise
         self._violations = _Column()
+        self._seconds = _Column()
         self.gradients: dict[int, bytes] = {}
         self.hessians: dict[int, bytes] = {}
         self.constraints: dict[int, dict[str, float]] = {}
@@ -115,7 +117,7 @@ class History:
         self.revision = max(self.revision, changes.revision)
         if not changes.rows:
             return
-        numbers, states, revisions, rows, values, noise, gradients, hessians, constraints, told = zip(
+        numbers, states, revisions, rows, values, noise, gradients, hessians, constraints, told, seconds = zip(
             *changes.rows, strict=True
         )
         width = 8 * len(self.space)
@@ -133,6 +135,7 @@ class History:
             self._outcomes.put(index, self._unpacked(numbers, told))
         violations = [max(levels.values(), default=0.0) if levels else 0.0 for levels in constraints]
         self._violations.put(index, np.array(violations))
+        self._seconds.put(index, np.array(seconds, dtype=float))
         extras = (self.gradients, gradients), (self.hessians, hessians), (self.constraints, constraints)
         for column, items in extras:
             column.update((number, item) for number, item in zip(numbers, items, strict=True) if item is not None)
@@ -218,6 +221,15 @@ class History:
     def noise(self) -> Array:
         """Declared standard deviations of the values; NaN where none was declared."""
         return self._noise.view
+
+    @property
+    def seconds(self) -> Array:
+        """Seconds from the start of each trial to its end.
+
+        NaN where it has not ended, and for trials that were not suggested: those that were added or enqueued may be
+        copies of trials that ran elsewhere, so that their times say nothing.
+        """
+        return self._seconds.view
 
     @property
     def violations(self) -> Array:

@@ -219,7 +219,14 @@ def columns(record: TrialRecord, revision: int) -> tuple[Any, ...]:
     """Return a record as a row of ``Changes``."""
     outcome = record.outcome or Outcome(record.state)
     return (record.number, record.state, revision, record.row, outcome.value, outcome.noise, outcome.gradient,
-            outcome.hessian, outcome.constraints, outcome.objectives)  # fmt: skip
+            outcome.hessian, outcome.constraints, outcome.objectives, _seconds(record))  # fmt: skip
+
+
+def _seconds(record: TrialRecord) -> float | None:
+    """Return the seconds from start to finish of a suggested trial."""
+    if record.seen is None or record.started is None or record.finished is None:
+        return None
+    return record.finished - record.started
 
 
 def pack_row(row: Any) -> bytes:

@@ -16,9 +16,9 @@ _NUMBER = (float, int, type(None))
 
 
 def to_changes(revision: int, rows: Any) -> Changes:
-    """Return the changes of rows of ``SELECT_CHANGED``; constraints are the last column but one."""
+    """Return the changes of rows of ``SELECT_CHANGED``; constraints are the last column but two."""
     return Changes(
-        revision, [(*(row if _sound(*row[:6]) else _checked(row))[:-2], _levels(row), row[-1]) for row in rows]
+        revision, [(*(row if _sound(*row[:6]) else _checked(row))[:-3], _levels(row), *row[-2:]) for row in rows]
     )
 
 

@@ -20,6 +20,7 @@ _CHANGED = (trials.c.number, trials.c.state, trials.c.revision, trials.c.row, tr
 _RECORD = (*_CHANGED, trials.c.error, trials.c.worker, trials.c.created, trials.c.started, trials.c.finished,
            trials.c.retry_of, trials.c.attributes, trials.c.token, trials.c.seen, trials.c.suggested_in,
            trials.c.batch_first, trials.c.batch_size)  # fmt: skip
+_seconds = sa.case((trials.c.seen.is_not(None), trials.c.finished - trials.c.started)).label("seconds")
 _suggester = studies.c.holder.label("suggester")
 _suggesting_since = studies.c.turn_began.label("suggesting_since")
 _lease_ends = studies.c.turn_ends.label("suggester_lease_ends")
@@ -54,7 +55,7 @@ SET_NEXT_NUMBER = sa.update(studies).where(_study).values(next_number=sa.bindpar
 
 # reading
 
-SELECT_CHANGED = sa.select(*_CHANGED).where(_newer).order_by(trials.c.number)
+SELECT_CHANGED = sa.select(*_CHANGED, _seconds).where(_newer).order_by(trials.c.number)
 SELECT_RECORDS = sa.select(*_RECORD).where(_newer).order_by(trials.c.number)
 SELECT_TIMES = (
     sa.select(trials.c.number, trials.c.worker, trials.c.created, trials.c.started, trials.c.finished,
