@@ -41,7 +41,7 @@ bench: $(VENV)/bench.stamp  ## storage and start-up times beside Optuna's; minut
 	$(BIN)/python -m benchmarks.foundation
 
 arena: $(VENV)/bench.stamp  ## Sonde beside its peers, by suite and by dimension: makes the runs that are missing, for hours, and prints the tables
-	sh benchmarks/arena/all.sh
+	PYTHONWARNINGS=ignore nice $(BIN)/python -m benchmarks.arena.plan
 
 soak: $(VENV)/test.stamp  ## 20,000 tells with random kills, 1,000 studies, 500 trials of auto; ten minutes
 	$(BIN)/python -m benchmarks.soak

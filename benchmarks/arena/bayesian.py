@@ -1,10 +1,10 @@
-"""BoTorch's recipe of today, one point at a time on the unit cube.
+"""BoTorch's recipe of today on the unit cube.
 
 A Sobol design of twice as many points as variables; then ``SingleTaskGP`` as it comes (squared exponential,
 lengthscale priors that grow with the dimension, noise inferred, values standardized), and the logarithm of expected
-improvement. With integers the acquisition is maximized in turns over lattice and floats, as BoTorch's
-``should_use_mixed_alternating_optimizer`` advises for more than ten combinations. ``exact`` tells the model that there
-is no noise, where by default it infers how much.
+improvement; of a batch, its Monte Carlo form, one point after another. With integers the acquisition is maximized in
+turns over lattice and floats, as BoTorch's ``should_use_mixed_alternating_optimizer`` advises for more than ten
+combinations. ``exact`` tells the model that there is no noise, where by default it infers how much.
 """
 
 from collections.abc import Generator
@@ -28,22 +28,23 @@ def botorch(problem: Problem, budget: int, seed: int, *, exact: bool = False) ->
     values: list[float] = []
     while True:
         if design:
-            units = design.pop(0)
-            x = [variable.drawn(unit) for variable, unit in zip(problem.variables, units, strict=True)]
+            asked = [[v.drawn(unit) for v, unit in zip(problem.variables, units, strict=True)] for units in design]
+            design = []
         else:
             seen = torch.tensor(points, dtype=torch.double), -torch.tensor(values, dtype=torch.double).unsqueeze(-1)
-            units = _suggest(problem, *seen, exact)
-            x = [variable.nearest(unit) for variable, unit in zip(problem.variables, units, strict=True)]
-        values.append((yield x))
-        points.append(
-            [(value - low) / (high - low) for value, (_, low, high) in zip(x, problem.variables, strict=True)]
-        )
+            best = _suggest(problem, *seen, exact)
+            asked = [[v.nearest(unit) for v, unit in zip(problem.variables, units, strict=True)] for units in best]
+        for x in asked:
+            values.append(problem.plain((yield x)))
+            points.append(
+                [(value - low) / (high - low) for value, (_, low, high) in zip(x, problem.variables, strict=True)]
+            )
 
 
-def _suggest(problem: Problem, x: Any, y: Any, exact: bool) -> list[float]:
-    """Fit the model to values that are to be large, and return the point of largest acquisition."""
+def _suggest(problem: Problem, x: Any, y: Any, exact: bool) -> list[list[float]]:
+    """Fit the model to values that are to be large, and return the batch of largest acquisition."""
     import torch
-    from botorch.acquisition import LogExpectedImprovement
+    from botorch.acquisition import LogExpectedImprovement, qLogExpectedImprovement
     from botorch.fit import fit_gpytorch_mll
     from botorch.models import SingleTaskGP
     from botorch.optim import optimize_acqf, optimize_acqf_mixed_alternating
@@ -51,14 +52,15 @@ def _suggest(problem: Problem, x: Any, y: Any, exact: bool) -> list[float]:
 
     model = SingleTaskGP(x, y, EXACT * y.var().expand_as(y) if exact else None)
     fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-    acquisition = LogExpectedImprovement(model, best_f=y.max())
+    several = problem.batch > 1
+    acquisition = (qLogExpectedImprovement if several else LogExpectedImprovement)(model, best_f=y.max())
     bounds = torch.tensor([[0.0], [1.0]], dtype=torch.double).expand(2, problem.dimension)
-    search: dict[str, Any] = {"q": 1, "num_restarts": RESTARTS, "raw_samples": RAW_SAMPLES}
+    search: dict[str, Any] = {"q": problem.batch, "num_restarts": RESTARTS, "raw_samples": RAW_SAMPLES}
     if lattice := _lattice(problem):
         best, _ = optimize_acqf_mixed_alternating(acquisition, bounds, discrete_dims=lattice, **search)
     else:
-        best, _ = optimize_acqf(acquisition, bounds, **search)
-    units: list[float] = best[0].tolist()
+        best, _ = optimize_acqf(acquisition, bounds, sequential=several, **search)
+    units: list[list[float]] = best.tolist()
     return units
 
 

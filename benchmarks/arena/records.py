@@ -2,6 +2,7 @@
 
 The curve of best values so far is stored by its improvements, as ``evaluation:excess`` with evaluations from 1. The
 excess is the value less the optimum, so that a small one keeps its digits; where no optimum is known it is the value.
+It is inf until a point is feasible.
 """
 
 import csv
@@ -20,21 +21,26 @@ from benchmarks.machine import describe_machine
 class Record:
     """One contender on one problem."""
 
+    half: str
     suite: str
-    dimension: int
+    dimension: int  # 0 where problems have their own
     function: int
     seed: int
     contender: str
     budget: int
     edition: str
-    seconds: float
+    version: str  # of Sonde's, with + for what came after it, or what was tried; empty for others
+    date: str
+    seconds: float  # the processor's in suggestions; before the split those of the run
     optimum: float | None
     curve: str
 
     @property
-    def key(self) -> tuple[str, int, int, int, str, int]:
-        """What makes a run the same run."""
-        return self.suite, self.dimension, self.function, self.seed, self.contender, self.budget
+    def key(self) -> tuple[str | int, ...]:
+        """What makes a run the same run: that of a peer serves all versions of Sonde."""
+        return (
+            self.half, self.suite, self.dimension, self.function, self.seed, self.contender, self.budget, self.version
+        )  # fmt: skip
 
     @property
     def excess(self) -> np.ndarray:
@@ -48,7 +54,7 @@ def curve(values: Sequence[float], optimum: float | None) -> str:
     """Return the improvements among values in order of evaluation."""
     excess = np.asarray(values) - (optimum or 0.0)
     best = np.minimum.accumulate(excess)
-    improved = np.flatnonzero(np.diff(best, prepend=np.inf) < 0)
+    improved = [0, *(1 + np.flatnonzero(best[1:] < best[:-1]))]
     return " ".join(f"{i + 1}:{best[i]:.9g}" for i in improved)
 
 

@@ -8,6 +8,8 @@ NAMES = {
     "random": "random search",
     "sonde by 8": "`gp`",
     "sonde-0.1.0 by 8": "Sonde 0.1.0",
+    "sonde: scales of the cube": "`gp`, length scales expected in units of the cube",
+    "sonde: explores alike in any dimension": "`gp`, exploring below a side of 1/128",
     "condition 1e2": "quadratic, condition 1e2",
     "condition 1e4": "quadratic, condition 1e4",
     "condition 1e6": "quadratic, condition 1e6",
@@ -42,15 +44,24 @@ def _ordered(rows: list[Row]) -> list[Row]:
 
 @table("dimensions")
 def batches(rows: list[Row]) -> str:
+    return _pairs("batches of 8, 5-D", select(rows, method=("sonde by 8", "sonde-0.1.0 by 8")))
+
+
+@table("dimensions")
+def development(rows: list[Row]) -> str:
+    return _pairs("10-D", select(rows, suite="development"))
+
+
+def _pairs(title: str, rows: list[Row]) -> str:
     columns = {
-        "batches of 8, 5-D": "{method}",
+        title: "{method}",
         "runs": "{pairs}",
         "`gp` ahead after 5 d": f"{{{HALF}}}",
         "after 10 d": f"{{{END}}}",
         "mean log10 regret": "{mean log10 regret}",
         "mean regret": "{mean regret}",
     }
-    return flat(select(rows, method=("sonde by 8", "sonde-0.1.0 by 8")), columns, names=NAMES)
+    return flat(rows, columns, names=NAMES)
 
 
 @table("dimensions_groups")
