@@ -84,11 +84,11 @@ def batches(rows: list[Row]) -> str:
     return pivot(rows, "{points a round}", "{batch}", cell, best=min, corner="q", names=names)
 
 
-@table("dngo_cluster_every15", "dngo_cluster")
-def cluster(every15: list[Row], at_once: list[Row]) -> str:
-    after = [title for title in every15[0] if title.startswith("at ")]
+@table("dngo_cluster_every15")
+def cluster(rows: list[Row]) -> str:
+    after = [title for title in rows[0] if title.startswith("at ")]
     return flat(
-        [*every15, *select(at_once, contender=("random", "sobol"))],
+        rows,
         {
             "": "{contender}",
             "seeds": "{seeds}",
