@@ -1,5 +1,6 @@
 """Tables of the Gaussian process by dimension, and on tables of experiments (``measurements-gp.md``)."""
 
+from benchmarks.dimensions.methods import VARIANTS
 from benchmarks.pages.rows import Row, grouped, select, with_end
 from benchmarks.pages.tables import flat, pivot, table
 
@@ -8,8 +9,6 @@ NAMES = {
     "random": "random search",
     "sonde by 8": "`gp`",
     "sonde-0.1.0 by 8": "Sonde 0.1.0",
-    "sonde: scales of the cube": "`gp`, length scales expected in units of the cube",
-    "sonde: explores alike in any dimension": "`gp`, exploring below a side of 1/128",
     "condition 1e2": "quadratic, condition 1e2",
     "condition 1e4": "quadratic, condition 1e4",
     "condition 1e6": "quadratic, condition 1e6",
@@ -43,25 +42,24 @@ def _ordered(rows: list[Row]) -> list[Row]:
 
 
 @table("dimensions")
-def batches(rows: list[Row]) -> str:
-    return _pairs("batches of 8, 5-D", select(rows, method=("sonde by 8", "sonde-0.1.0 by 8")))
+def development(rows: list[Row]) -> str:
+    """Return the functions of the development: ``gp``, local methods, and ``gp`` without one of its parts."""
+    own = sorted(select(rows, suite="development"), key=lambda row: (row["method"] != "sonde", int(row["d"])))
+    parts = {variant: f"`gp`: {variant.removeprefix('sonde: ')}" for variant in VARIANTS}
+    return pivot(own, "{method}", "{d}-D", _duel, names=NAMES | parts)
 
 
 @table("dimensions")
-def development(rows: list[Row]) -> str:
-    return _pairs("10-D", select(rows, suite="development"))
-
-
-def _pairs(title: str, rows: list[Row]) -> str:
+def batches(rows: list[Row]) -> str:
     columns = {
-        title: "{method}",
+        "batches of 8, 5-D": "{method}",
         "runs": "{pairs}",
         "`gp` ahead after 5 d": f"{{{HALF}}}",
         "after 10 d": f"{{{END}}}",
         "mean log10 regret": "{mean log10 regret}",
         "mean regret": "{mean regret}",
     }
-    return flat(rows, columns, names=NAMES)
+    return flat(select(rows, method=("sonde by 8", "sonde-0.1.0 by 8")), columns, names=NAMES)
 
 
 @table("dimensions_groups")
