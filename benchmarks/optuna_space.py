@@ -2,21 +2,22 @@
 
 from typing import Any
 
+from benchmarks.arena.spaces import active
+
 
 def suggested(trial: Any, space: Any) -> dict[str, Any]:
-    """Return the configuration that an Optuna trial suggests."""
-    from sonde import Bool, Categorical, Float, Int
+    """Return the configuration that an Optuna trial suggests, define-by-run."""
+    from sonde import Categorical, Float, Int
 
     chosen: dict[str, Any] = {}
-    for name, parameter in space.parameters.items():
-        if parameter.when and any(chosen[parent] != value for parent, value in parameter.when.items()):
+    for name, each in space.parameters.items():
+        if not active(each, chosen):
             continue
-        if isinstance(parameter, Categorical):
-            chosen[name] = trial.suggest_categorical(name, parameter.choices)
-        elif isinstance(parameter, Bool):
-            chosen[name] = trial.suggest_categorical(name, [False, True])
-        elif isinstance(parameter, Float):
-            chosen[name] = trial.suggest_float(name, parameter.low, parameter.high, log=parameter.log)
-        elif isinstance(parameter, Int):
-            chosen[name] = trial.suggest_int(name, parameter.low, parameter.high, log=parameter.log)
+        if isinstance(each, Float):
+            chosen[name] = trial.suggest_float(name, each.low, each.high, log=each.log, step=each.step)
+        elif isinstance(each, Int):
+            chosen[name] = trial.suggest_int(name, each.low, each.high, log=each.log, step=each.step)
+        else:
+            choices = each.choices if isinstance(each, Categorical) else (False, True)
+            chosen[name] = trial.suggest_categorical(name, choices)
     return chosen

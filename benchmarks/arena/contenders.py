@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator
 from contextlib import closing, suppress
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,7 @@ from benchmarks.arena.bayesian import botorch
 from benchmarks.arena.problems import Point, Problem, Told
 from benchmarks.arena.spaces import drawn, settled
 from benchmarks.arena.variants import variant
-
-if TYPE_CHECKING:
-    from sonde import Space
+from benchmarks.optuna_space import suggested
 
 Points = Generator[list[Any], float, None]
 Recipe = Callable[[Problem, int, int], Points]
@@ -135,31 +133,12 @@ def _optuna(problem: Problem, sampler: Any) -> Points:
     study = optuna.create_study(sampler=sampler)
     while True:
         trials = [study.ask() for _ in range(problem.batch)]
-        points = [_suggested(trial, problem.space) for trial in trials]
+        points = [settled(problem.space, suggested(trial, problem.space)) for trial in trials]
         for trial, x in zip(trials, points, strict=True):
             told = yield x
             if isinstance(told, Told) and told.constraints:
                 trial.set_user_attr(CONSTRAINTS, told.constraints)
             study.tell(trial, float(told) if math.isfinite(told) else problem.worst)
-
-
-def _suggested(trial: Any, space: Space) -> list[Any]:
-    """Return the point that an Optuna trial suggests, define-by-run."""
-    from benchmarks.arena.spaces import active
-    from sonde import Categorical, Float, Int
-
-    chosen: dict[str, Any] = {}
-    for name, each in space.parameters.items():
-        if not active(each, chosen):
-            continue
-        if isinstance(each, Float):
-            chosen[name] = trial.suggest_float(name, each.low, each.high, log=each.log, step=each.step)
-        elif isinstance(each, Int):
-            chosen[name] = trial.suggest_int(name, each.low, each.high, log=each.log, step=each.step)
-        else:
-            choices = each.choices if isinstance(each, Categorical) else (False, True)
-            chosen[name] = trial.suggest_categorical(name, choices)
-    return [chosen.get(name) for name in space.names]
 
 
 def cma_es(problem: Problem, budget: int, seed: int) -> Points:

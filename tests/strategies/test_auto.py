@@ -97,14 +97,14 @@ def test_where_a_parameter_has_an_order_time_is_not_weighed() -> None:
 
 
 def test_failures_do_not_show_how_long_a_trial_takes() -> None:
-    assert waited_too_long(BITS, history_of([0.0] * EXACT_GP_LIMIT, outcome=failure("no")), EXACT_GP_LIMIT) is None
+    assert waited_too_long(BITS, history_of([0.0] * EXACT_GP_LIMIT, outcome=failure("no"))) is None
 
 
 def test_several_objectives_have_as_many_models() -> None:
     told = np.array([1.0, 2.0], dtype="<f8").tobytes()
     outcome = Outcome(State.COMPLETED, objectives=told + np.full(2, math.nan).astype("<f8").tobytes())
     one, two = history_of([0.0] * 900), history_of([0.0] * 900, outcome=outcome, objectives=TWO)
-    found = [waited_too_long(BITS, history, EXACT_GP_LIMIT) for history in (one, two)]
+    found = [waited_too_long(BITS, history) for history in (one, two)]
     results = [waited.results for waited in found if waited is not None]
     assert results[1] < 0.6 * results[0]
 
@@ -113,7 +113,7 @@ def test_several_objectives_have_as_many_models() -> None:
 def test_it_never_goes_back(seconds: list[float | None], patience: float) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(waiting, "PATIENCE", patience)
-        found = [waited_too_long(BITS, history_of(seconds[:n]), EXACT_GP_LIMIT) for n in range(len(seconds) + 1)]
+        found = [waited_too_long(BITS, history_of(seconds[:n])) for n in range(len(seconds) + 1)]
     first = next((waited for waited in found if waited is not None), None)
     assert [waited for waited in found if waited is not None] == [first] * (len(found) - found.count(None))
     assert found == sorted(found, key=lambda waited: waited is not None)
@@ -122,7 +122,7 @@ def test_it_never_goes_back(seconds: list[float | None], patience: float) -> Non
 def test_it_says_why_with_the_numbers_of_the_study() -> None:
     history = history_of([0.01] * (LAST + 50))
     suggestions = COSTS[: LAST + 1].sum()
-    waited = waited_too_long(BITS, history, EXACT_GP_LIMIT)
+    waited = waited_too_long(BITS, history)
     assert waited == pytest.approx((LAST + 1, suggestions, 0.01 * (LAST + 1)))
     why = (
         "igo, because all parameters are bits or categories and the trials are too quick to wait for a Gaussian "

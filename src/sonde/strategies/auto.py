@@ -14,7 +14,7 @@ from sonde.strategies.initial_design import first_count, ready
 from sonde.strategies.port import Distributions, Model, Strategy
 from sonde.strategies.registry import resolve_strategy
 from sonde.strategies.sobol import AroundCentre, CentreFirst
-from sonde.strategies.waiting import Waiting, waited_too_long
+from sonde.strategies.waiting import waited_too_long
 from sonde.trials import History
 
 
@@ -43,14 +43,14 @@ TABLE = (
         "there are too few results to learn from",
     ),
     Rule(
-        lambda space, history: _unordered(space) and _waited(space, history) is not None,
+        lambda space, history: _few(history) and _unordered(space) and waited_too_long(space, history) is not None,
         "igo",
         # benchmarks/igo/waiting: by seconds ahead of gp, by calls level
         "all parameters are bits or categories and the trials are too quick to wait for a Gaussian process",
-        lambda space, history: f" ({_waited(space, history)})",
+        lambda space, history: f" ({waited_too_long(space, history)})",
     ),
     Rule(
-        lambda space, history: len(history.arrivals) <= EXACT_GP_LIMIT,
+        lambda space, history: _few(history),
         "gp",
         f"there are at most {EXACT_GP_LIMIT} results, failures included, few enough for an exact Gaussian process",
     ),
@@ -73,9 +73,9 @@ def _unordered(space: Space) -> bool:
     return all(not parameter.ordered or parameter.size <= 2 for parameter in space.parameters.values())
 
 
-def _waited(space: Space, history: History) -> Waiting | None:
-    """Return where suggestions of ``gp`` had taken too long beside the trials."""
-    return waited_too_long(space, history, EXACT_GP_LIMIT)
+def _few(history: History) -> bool:
+    """Whether there are few enough results for an exact Gaussian process."""
+    return len(history.arrivals) <= EXACT_GP_LIMIT
 
 
 class Auto(Strategy):

@@ -51,12 +51,12 @@ def gp_seconds(space: Space, results: int, objectives: int = 1) -> Array:
     return objectives * (search + model)
 
 
-def waited_too_long(space: Space, history: History, limit: int) -> Waiting | None:
-    """Return where a study had waited beyond its patience, None if it has not in the first ``limit`` results.
+def waited_too_long(space: Space, history: History) -> Waiting | None:
+    """Return where a study had waited beyond its patience, None if it has not.
 
     Once it has, it stays so: later trials do not change what was waited before.
     """
-    results = history.arrivals[:limit]
+    results = history.arrivals
     seconds, valued = history.seconds[results], np.isin(results, history.completed.numbers)
     counted = valued & ~np.isnan(seconds)
     of_gp = counted & (np.arange(len(results)) >= first_count(space))
